@@ -1,0 +1,42 @@
+// args.cuh -- what every GEMM kernel is given at launch. Included by the kernels (NVRTC, no headers
+// available) and by src/plan (host), so it uses built-in types only and both see one layout.
+//
+// The problem is D[m][n] = alpha * sum_k A[m][k] * B[k][n] + beta * C[m][n], C and D row-major
+// (element (i, j) at i * ld + j). Offsets are formed in 64 bits.
+#pragma once
+
+namespace gemmsmith_kernels {
+
+// A CUtensorMap: 128 opaque bytes on a 64-byte boundary, passed by value as a __grid_constant__.
+struct alignas(64) TensorMap {
+  unsigned char bytes[128];
+};
+
+// How the tiles of D are walked. kAlongM: consecutive tiles differ in their row (m) index.
+enum Raster : int { kRasterAlongM = 0, kRasterAlongN = 1 };
+
+struct GemmArgs {
+  const void* a;
+  const void* b;
+  const void* c;  // never dereferenced when beta is 0
+  void* d;        // may equal c
+  // Device-resident scalars (cuBLAS's device pointer mode); null: use the values below.
+  const float* alpha_device;
+  const float* beta_device;
+  long long lda;  // leading dimensions, in elements
+  long long ldb;
+  long long ldc;
+  long long ldd;
+  float alpha;
+  float beta;
+  int m;
+  int n;
+  int k;
+  int tiles_m;  // ceil(m / tile_m), not rounded to the cluster
+  int tiles_n;
+  int group;    // tiles of the raster's minor dimension walked before the major one advances; >= 1
+  int raster;   // a Raster
+  int split_k;  // CTAs (or warps' slices) that share one tile's k range; >= 1
+};
+
+}  // namespace gemmsmith_kernels

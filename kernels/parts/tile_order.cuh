@@ -1,0 +1,47 @@
+// tile_order.cuh -- in which order the tiles of D are computed.
+//
+// Tiles that run at the same time should share rows of A and columns of B, or L2 is swept again and
+// again. Tiles are therefore walked in bands: `group` tiles of the minor dimension side by side,
+// then one step along the major dimension; at a band's end the next one is walked back the other
+// way (serpentine), so that what the turn shares is still in L2.
+//
+//   raster = along m, group = 2        major: n ->
+//                              minor:   0  2  4
+//                                m |    1  3  5
+//                                  v   10  8  6
+//                                      11  9  7
+//
+// With clusters the unit of this order is the cluster: pass the counts of clusters, then place the
+// CTA inside its cluster's block of tiles.
+#pragma once
+
+#include "parts/args.cuh"
+#include "parts/types.cuh"
+
+namespace gemmsmith_kernels {
+
+struct TileCoord {
+  int m;  // index of the tile (or cluster of tiles), not of the row
+  int n;
+};
+
+// The `index`-th tile of count_m x count_n, 0 <= index < count_m * count_n.
+__device__ __forceinline__ TileCoord tile_at(u32 index, u32 count_m, u32 count_n, u32 group,
+                                             int raster) {
+  const bool along_m = raster == kRasterAlongM;
+  const u32 minor_count = along_m ? count_m : count_n;
+  const u32 major_count = along_m ? count_n : count_m;
+  const u32 band = index / (group * major_count);
+  const u32 in_band = index - band * group * major_count;
+  const u32 first = band * group;
+  const u32 left = minor_count - first;
+  const u32 width = left < group ? left : group;
+  const u32 step = in_band / width;
+  const u32 minor = first + in_band - step * width;
+  const u32 major = (band & 1u) != 0 ? major_count - 1 - step : step;
+  const u32 tile_m = along_m ? minor : major;
+  const u32 tile_n = along_m ? major : minor;
+  return {static_cast<int>(tile_m), static_cast<int>(tile_n)};
+}
+
+}  // namespace gemmsmith_kernels
