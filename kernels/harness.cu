@@ -1,0 +1,307 @@
+// harness.cu -- the utility kernels of measuring and verifying: fill operands, compare results,
+// check guard bands, compute FP64 references, disturb the caches. They are the harness's, never a
+// candidate's, so they are plain and robust rather than fast: grid-stride loops over 64-bit sizes,
+// any grid, 256 threads a block (reference_sampled and error_norms count on exactly 256).
+//
+// Words used below. A matrix is (data, rows, cols, ld): element (r, c) at r * ld + c, with ld >=
+// cols. Everything outside its rows x cols elements is padding. type: 0 f16, 1 bf16, 2 f32. A
+// random value depends on (seed, stream, r * cols + c) alone: not on ld, grid or device.
+
+namespace {
+
+constexpr int kF16 = 0;
+constexpr int kBf16 = 1;
+constexpr int kThreads = 256;
+constexpr int kWarpSize = 32;
+
+using Bits16 = unsigned short;
+using Word = unsigned long long;
+
+__device__ long long thread_index() {
+  return static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+__device__ long long thread_count() { return static_cast<long long>(gridDim.x) * blockDim.x; }
+
+// One round-to-nearest conversion. Overflow gives infinity, as the hardware's GEMM epilogue does.
+__device__ Bits16 to_bits16(float value, int type) {
+  Bits16 bits;
+  if (type == kF16) {
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  } else {
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  }
+  return bits;
+}
+
+__device__ float from_bits16(Bits16 bits, int type) {
+  if (type == kBf16) return __uint_as_float(static_cast<unsigned>(bits) << 16);
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+
+__device__ float load(const void* data, long long offset, int type) {
+  if (type == kF16 || type == kBf16) {
+    return from_bits16(static_cast<const Bits16*>(data)[offset], type);
+  }
+  return static_cast<const float*>(data)[offset];
+}
+
+__device__ void store(void* data, long long offset, int type, float value) {
+  if (type == kF16 || type == kBf16) {
+    static_cast<Bits16*>(data)[offset] = to_bits16(value, type);
+  } else {
+    static_cast<float*>(data)[offset] = value;
+  }
+}
+
+// The finaliser of splitmix64 (Steele, Lea, Flood 2014), a bijection that passes BigCrush when fed
+// a counter.
+__device__ Word mix(Word x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+__device__ Word random_bits(Word seed, Word stream, long long index) {
+  const Word key = mix(seed + 0x9e3779b97f4a7c15ull * (stream + 1));
+  return mix(key + 0x9e3779b97f4a7c15ull * (static_cast<Word>(index) + 1));
+}
+
+// N(0,1) by Box-Muller from two 32-bit halves; |value| <= 6.8.
+__device__ float random_normal(Word bits) {
+  const float u = (static_cast<float>(static_cast<unsigned>(bits >> 32) >> 8) + 1.0f) * 0x1p-24f;
+  const float v = static_cast<float>(static_cast<unsigned>(bits) >> 8) * 0x1p-24f;
+  return sqrtf(-2.0f * logf(u)) * cospif(2.0f * v);
+}
+
+__device__ bool is_nan(Bits16 bits, int type) {
+  return (bits & 0x7fff) > (type == kF16 ? 0x7c00 : 0x7f80);
+}
+
+// What a check of exact results accepts: the same bits, two zeros of either sign (the order of a
+// sum decides the sign of its zero), or two NaNs (payloads are not part of the arithmetic).
+__device__ bool same_value(Bits16 x, Bits16 y, int type) {
+  if (x == y) return true;
+  if (((x | y) & 0x7fff) == 0) return true;
+  return is_nan(x, type) && is_nan(y, type);
+}
+
+// Adds count and the lowest index to report = {count, first}; one atomic pair a thread that found
+// any.
+__device__ void add_to_report(Word* report, Word count, Word first) {
+  if (count == 0) return;
+  atomicAdd(&report[0], count);
+  atomicMin(&report[1], first);
+}
+
+__device__ double warp_sum(double value) {
+  for (int offset = kWarpSize / 2; offset > 0; offset /= 2) {
+    value += __shfl_down_sync(0xffffffffu, value, offset);
+  }
+  return value;
+}
+
+// The block's sum, in thread 0, always added in the same order.
+__device__ double block_sum(double value) {
+  __shared__ double partial[kThreads / kWarpSize];
+  value = warp_sum(value);
+  __syncthreads();  // the previous call's partials have been read
+  if (threadIdx.x % kWarpSize == 0) partial[threadIdx.x / kWarpSize] = value;
+  __syncthreads();
+  double total = 0.0;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < kThreads / kWarpSize; ++i) total += partial[i];
+  }
+  return total;
+}
+
+}  // namespace
+
+// N(0,1) values, rounded to the type. Padding is left as it is.
+extern "C" __global__ void fill_normal(void* data, long long rows, long long cols, long long ld,
+                                       int type, Word seed, Word stream) {
+  for (long long i = thread_index(); i < rows * cols; i += thread_count()) {
+    const long long row = i / cols;
+    store(data, row * ld + (i - row * cols), type, random_normal(random_bits(seed, stream, i)));
+  }
+}
+
+// Integers drawn evenly from low..high. With |values| <= v and k * v * v <= 2048 every f16 result
+// is exact; with k * v * v <= 2^24 every f32 sum is.
+extern "C" __global__ void fill_integers(void* data, long long rows, long long cols, long long ld,
+                                         int type, int low, int high, Word seed, Word stream) {
+  const Word range = static_cast<Word>(high - low + 1);
+  for (long long i = thread_index(); i < rows * cols; i += thread_count()) {
+    const long long row = i / cols;
+    const int value = low + static_cast<int>((random_bits(seed, stream, i) >> 32) % range);
+    store(data, row * ld + (i - row * cols), type, static_cast<float>(value));
+  }
+}
+
+// One value everywhere in the matrix (an accumulator probe's ones, a scalar); padding left as it
+// is.
+extern "C" __global__ void fill_value(void* data, long long rows, long long cols, long long ld,
+                                      int type, float value) {
+  for (long long i = thread_index(); i < rows * cols; i += thread_count()) {
+    const long long row = i / cols;
+    store(data, row * ld + (i - row * cols), type, value);
+  }
+}
+
+// One 16-bit pattern in `words` consecutive words: poison, NaN or a canary. 0x7fff is a NaN as f16
+// and as bf16.
+extern "C" __global__ void fill_pattern(Bits16* data, long long words, Bits16 pattern) {
+  for (long long i = thread_index(); i < words; i += thread_count()) data[i] = pattern;
+}
+
+// Sets single elements, to place NaN or infinity: element (positions[2s], positions[2s + 1])
+// becomes the 16-bit pattern.
+extern "C" __global__ void place_pattern(Bits16* data, long long ld, const int* positions,
+                                         int samples, Bits16 pattern) {
+  for (long long s = thread_index(); s < samples; s += thread_count()) {
+    data[positions[2 * s] * ld + positions[2 * s + 1]] = pattern;
+  }
+}
+
+// Counts elements of two 16-bit matrices that differ. report = {count, row * cols + col of the
+// first}, which the caller sets to {0, ~0} before. bitwise != 0 demands the same bits
+// (determinism); else same_value above decides.
+extern "C" __global__ void compare_exact(const Bits16* actual, long long ld_actual,
+                                         const Bits16* expected, long long ld_expected,
+                                         long long rows, long long cols, int type, int bitwise,
+                                         Word* report) {
+  Word count = 0;
+  Word first = ~0ull;
+  for (long long i = thread_index(); i < rows * cols; i += thread_count()) {
+    const long long row = i / cols;
+    const long long col = i - row * cols;
+    const Bits16 x = actual[row * ld_actual + col];
+    const Bits16 y = expected[row * ld_expected + col];
+    if (bitwise != 0 ? x == y : same_value(x, y, type)) continue;
+    if (count++ == 0) first = static_cast<Word>(i);
+  }
+  add_to_report(report, count, first);
+}
+
+// Counts words of buffer[0 .. words) that lie outside the matrix starting at word `offset` (rows,
+// cols, ld) and no longer hold the pattern: padding between rows and the bands before and after.
+// report = {count, index into buffer of the first}, set to {0, ~0} before.
+extern "C" __global__ void check_guard(const Bits16* buffer, long long words, long long offset,
+                                       long long rows, long long cols, long long ld, Bits16 pattern,
+                                       Word* report) {
+  Word count = 0;
+  Word first = ~0ull;
+  for (long long i = thread_index(); i < words; i += thread_count()) {
+    if (buffer[i] == pattern) continue;
+    const long long within = i - offset;
+    if (within >= 0) {
+      const long long row = within / ld;
+      if (row < rows && within - row * ld < cols) continue;
+    }
+    if (count++ == 0) first = static_cast<Word>(i);
+  }
+  add_to_report(report, count, first);
+}
+
+// Two buffers that must have stayed equal, word for word (a kernel's inputs against a copy of
+// them). report = {count, first index}, set to {0, ~0} before.
+extern "C" __global__ void compare_words(const Bits16* actual, const Bits16* expected,
+                                         long long words, Word* report) {
+  Word count = 0;
+  Word first = ~0ull;
+  for (long long i = thread_index(); i < words; i += thread_count()) {
+    if (actual[i] == expected[i]) continue;
+    if (count++ == 0) first = static_cast<Word>(i);
+  }
+  add_to_report(report, count, first);
+}
+
+// FP64 dot products at sampled positions (i, j) = (positions[2s], positions[2s + 1]):
+// sums[s] = sum over l of A(i, l) * B(l, j), magnitudes[s] = the same sum of |A| * |B| (for the
+// error bound). A(i, l) at i * a_row_stride + l * a_col_stride, B(l, j) at l * b_row_stride + j *
+// b_col_stride, so every layout is two strides. A block a sample, any grid; the order of addition
+// is fixed.
+extern "C" __global__ void __launch_bounds__(kThreads)
+    reference_sampled(const void* a, long long a_row_stride, long long a_col_stride, const void* b,
+                      long long b_row_stride, long long b_col_stride, int type, long long k,
+                      const int* positions, int samples, double* sums, double* magnitudes) {
+  for (int s = static_cast<int>(blockIdx.x); s < samples; s += static_cast<int>(gridDim.x)) {
+    const long long a_start = positions[2 * s] * a_row_stride;
+    const long long b_start = positions[2 * s + 1] * b_col_stride;
+    double sum = 0.0;
+    double magnitude = 0.0;
+#pragma unroll 1
+    for (long long l = threadIdx.x; l < k; l += kThreads) {
+      const double product = static_cast<double>(load(a, a_start + l * a_col_stride, type)) *
+                             static_cast<double>(load(b, b_start + l * b_row_stride, type));
+      sum += product;
+      magnitude += fabs(product);
+    }
+    sum = block_sum(sum);
+    magnitude = block_sum(magnitude);
+    if (threadIdx.x == 0) {
+      sums[s] = sum;
+      magnitudes[s] = magnitude;
+    }
+  }
+}
+
+// values[s] = element (positions[2s], positions[2s + 1]) of a matrix, as f64.
+extern "C" __global__ void gather_sampled(const void* data, long long ld, int type,
+                                          const int* positions, int samples, double* values) {
+  for (long long s = thread_index(); s < samples; s += thread_count()) {
+    values[s] = static_cast<double>(load(data, positions[2 * s] * ld + positions[2 * s + 1], type));
+  }
+}
+
+// norms[0] += sum of (actual - expected)^2, norms[1] += sum of expected^2, in f64; set to {0, 0}
+// before. The relative error is sqrt(norms[0] / norms[1]). A NaN anywhere makes it NaN.
+extern "C" __global__ void __launch_bounds__(kThreads)
+    error_norms(const void* actual, long long ld_actual, const void* expected,
+                long long ld_expected, long long rows, long long cols, int type, double* norms) {
+  double difference = 0.0;
+  double reference = 0.0;
+  for (long long i = thread_index(); i < rows * cols; i += thread_count()) {
+    const long long row = i / cols;
+    const long long col = i - row * cols;
+    const double y = static_cast<double>(load(expected, row * ld_expected + col, type));
+    const double d = static_cast<double>(load(actual, row * ld_actual + col, type)) - y;
+    difference += d * d;
+    reference += y * y;
+  }
+  difference = block_sum(difference);
+  reference = block_sum(reference);
+  if (threadIdx.x == 0) {
+    atomicAdd(&norms[0], difference);
+    atomicAdd(&norms[1], reference);
+  }
+}
+
+// What stands between two GEMMs of a model: an elementwise pass, launched without programmatic
+// dependent launch and without its instructions, so that neighbours cannot overlap with it.
+extern "C" __global__ void foreign_pass(float* data, long long count) {
+  for (long long i = thread_index(); i < count; i += thread_count()) {
+    data[i] = data[i] * 0.5f + 1.0f;
+  }
+}
+
+// Fills L2 with a buffer of the harness's (write_back != 0: dirty lines, else clean ones). Sized
+// twice the L2 it evicts everything else.
+extern "C" __global__ void flush_l2(uint4* data, long long count, int write_back, unsigned* sink) {
+  unsigned sum = 0;
+  for (long long i = thread_index(); i < count; i += thread_count()) {
+    if (write_back != 0) {
+      data[i] = make_uint4(static_cast<unsigned>(i), 0u, 0u, 0u);
+    } else {
+      const uint4 value = data[i];
+      sum += value.x ^ value.y ^ value.z ^ value.w;
+    }
+  }
+  // The read must not be optimised away; the sink is written so rarely that it costs nothing.
+  if (sum == 0x5bd1e995u) *sink = sum;
+}
+
+// Nothing: its period inside a graph is the floor of every launch.
+extern "C" __global__ void empty_kernel() {}
