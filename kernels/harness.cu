@@ -7,15 +7,18 @@
 // cols. Everything outside its rows x cols elements is padding. type: 0 f16, 1 bf16, 2 f32. A
 // random value depends on (seed, stream, r * cols + c) alone: not on ld, grid or device.
 
+#include "parts/types.cuh"
+
 namespace {
 
-constexpr int kF16 = 0;
-constexpr int kBf16 = 1;
+using namespace gemmsmith_kernels;
+
+constexpr int kTypeF32 = 2;
 constexpr int kThreads = 256;
 constexpr int kWarpSize = 32;
 
-using Bits16 = unsigned short;
-using Word = unsigned long long;
+using Bits16 = u16;
+using Word = u64;
 
 __device__ long long thread_index() {
   return static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -23,36 +26,27 @@ __device__ long long thread_index() {
 
 __device__ long long thread_count() { return static_cast<long long>(gridDim.x) * blockDim.x; }
 
-// One round-to-nearest conversion. Overflow gives infinity, as the hardware's GEMM epilogue does.
+// Overflow gives infinity, as a GEMM's epilogue does.
 __device__ Bits16 to_bits16(float value, int type) {
-  Bits16 bits;
-  if (type == kF16) {
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-  } else {
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-  }
-  return bits;
+  return type == kElementF16 ? float_to_element<kElementF16>(value)
+                             : float_to_element<kElementBf16>(value);
 }
 
 __device__ float from_bits16(Bits16 bits, int type) {
-  if (type == kBf16) return __uint_as_float(static_cast<unsigned>(bits) << 16);
-  float value;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
-  return value;
+  return type == kElementF16 ? element_to_float<kElementF16>(bits)
+                             : element_to_float<kElementBf16>(bits);
 }
 
 __device__ float load(const void* data, long long offset, int type) {
-  if (type == kF16 || type == kBf16) {
-    return from_bits16(static_cast<const Bits16*>(data)[offset], type);
-  }
-  return static_cast<const float*>(data)[offset];
+  if (type == kTypeF32) return static_cast<const float*>(data)[offset];
+  return from_bits16(static_cast<const Bits16*>(data)[offset], type);
 }
 
 __device__ void store(void* data, long long offset, int type, float value) {
-  if (type == kF16 || type == kBf16) {
-    static_cast<Bits16*>(data)[offset] = to_bits16(value, type);
-  } else {
+  if (type == kTypeF32) {
     static_cast<float*>(data)[offset] = value;
+  } else {
+    static_cast<Bits16*>(data)[offset] = to_bits16(value, type);
   }
 }
 
@@ -77,7 +71,7 @@ __device__ float random_normal(Word bits) {
 }
 
 __device__ bool is_nan(Bits16 bits, int type) {
-  return (bits & 0x7fff) > (type == kF16 ? 0x7c00 : 0x7f80);
+  return (bits & 0x7fff) > (type == kElementF16 ? 0x7c00 : 0x7f80);
 }
 
 // What a check of exact results accepts: the same bits, two zeros of either sign (the order of a

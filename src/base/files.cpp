@@ -1,0 +1,94 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+namespace gemmsmith {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return false;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+std::filesystem::path temporary_beside(const std::filesystem::path& path) {
+  static std::atomic<unsigned> counter{0};
+  std::filesystem::path result = path;
+  result += fmt::format(".{}.{}.tmp", ::getpid(), counter.fetch_add(1));
+  return result;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::filesystem::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0)
+    return fail(ErrorCode::kBadInput, "cannot open {}: {}", path.string(), std::strerror(errno));
+  struct stat info {};
+  if (::fstat(file.get(), &info) == 0 && S_ISDIR(info.st_mode))
+    return fail(ErrorCode::kBadInput, "cannot read {}: it is a directory, expected a file",
+                path.string());
+  std::string bytes;
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
+    if (got == 0) return bytes;
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return fail(ErrorCode::kBadInput, "cannot read {}: {}", path.string(), std::strerror(errno));
+    }
+    bytes.append(buffer, static_cast<std::size_t>(got));
+  }
+}
+
+Result<void> write_file_atomic(const std::filesystem::path& path, std::string_view bytes,
+                               ErrorCode code) {
+  const std::filesystem::path temporary = temporary_beside(path);
+  {
+    const Descriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    if (file.get() < 0)
+      return fail(code, "cannot create {}: {}", temporary.string(), std::strerror(errno));
+    if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0) {
+      const int reason = errno;
+      ::unlink(temporary.c_str());
+      return fail(code, "cannot write {}: {}; the old file is untouched", path.string(),
+                  std::strerror(reason));
+    }
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int reason = errno;
+    ::unlink(temporary.c_str());
+    return fail(code, "cannot replace {}: {}; the old file is untouched", path.string(),
+                std::strerror(reason));
+  }
+  return {};
+}
+
+}  // namespace gemmsmith

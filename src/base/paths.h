@@ -1,0 +1,20 @@
+// paths.h -- where files live: the XDG base directories (specification 0.8), each overridable by
+// an environment variable of ours.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+namespace gemmsmith {
+
+// GEMMSMITH_CACHE_DIR, else $XDG_CACHE_HOME/gemmsmith, else ~/.cache/gemmsmith. Empty where no
+// home directory is known: callers then work without a cache.
+std::optional<std::filesystem::path> cache_directory();
+
+// GEMMSMITH_DATA_DIR, else $XDG_DATA_HOME/gemmsmith, else ~/.local/share/gemmsmith.
+std::optional<std::filesystem::path> data_directory();
+
+// $XDG_CONFIG_HOME/gemmsmith, else ~/.config/gemmsmith.
+std::optional<std::filesystem::path> config_directory();
+
+}  // namespace gemmsmith

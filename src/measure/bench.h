@@ -1,0 +1,57 @@
+// bench.h -- where measurements come from. The tuner sees only this: a GPU behind a worker process
+// (worker_bench.h) or a recording (recorded_bench.h) answer it alike.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "device/device_info.h"
+#include "device/measurement.h"
+#include "space/config.h"
+
+namespace gemmsmith {
+
+struct BenchSettings {
+  std::uint64_t seed = 1;
+  std::int64_t workspace_bytes = 64LL << 20;  // for every vendor call; ours need none
+  double screen_us = 400;   // GPU time of one screening replay, at least one launch
+  int screen_repeats = 3;
+  int final_pairs = 24;     // ABBA pairs of a finalist in each setting
+  double final_us = 600;    // GPU time of one replay in a pair
+  double candidate_timeout_s = 10;  // a candidate that takes longer is killed
+  bool verify = true;       // exact integers and the FP64 bound before timing, poison and guards
+};
+
+class Bench {
+ public:
+  virtual ~Bench() = default;
+  virtual const DeviceInfo& device() const = 0;
+
+  // The four baselines of a problem, in the order cublas, cublas_autotune, lt_first, lt_tuned.
+  // lt_tuned's config is the winning algorithm's text.
+  virtual Result<std::vector<Measurement>> baselines(const Problem& problem) = 0;
+
+  // At most `limit` legal configs of the vendor's own space, the most promising first.
+  virtual Result<std::vector<Config>> vendor_configs(const Problem& problem, int limit) = 0;
+
+  // One screening measurement for each config, in order: few short replays, lt_tuned interleaved.
+  // A candidate that fails costs only itself: its status tells.
+  virtual Result<std::vector<Measurement>> screen(const Problem& problem,
+                                                  std::span<const Config> configs) = 0;
+
+  // Full ABBA pairs against lt_tuned: for each config two rows, chained then foreign.
+  virtual Result<std::vector<Measurement>> finals(const Problem& problem,
+                                                  std::span<const Config> configs) = 0;
+
+  // Protocol, clocks, power, versions so far, as a JSON object's text: the sidecar of what was
+  // measured.
+  virtual std::string conditions() const = 0;
+};
+
+// "cuda:N", "recorded:FILE" (needs no GPU). Errors: kBadInput for another form, kEnvironment.
+Result<std::unique_ptr<Bench>> open_bench(const std::string& device, const BenchSettings& settings);
+
+}  // namespace gemmsmith

@@ -1,0 +1,172 @@
+#include "problem/problem.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+#include <vector>
+
+#include "base/numbers.h"
+
+namespace gemmsmith {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+// Sizes travel to the kernels as 32-bit integers; offsets are 64-bit.
+constexpr std::int64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
+
+Result<void> check_size(const char* argument, std::int64_t value) {
+  if (value < 0)
+    return fail(ErrorCode::kBadInput, "{} = {}: a size must not be negative", argument, value);
+  if (value > kMaxSize)
+    return fail(ErrorCode::kBadInput, "{} = {}: a size must be at most {}", argument, value,
+                kMaxSize);
+  return {};
+}
+
+Result<void> check_ld(const char* argument, std::int64_t value, std::int64_t least) {
+  if (value < least)
+    return fail(ErrorCode::kBadInput, "{} = {}: this leading dimension must be at least {}",
+                argument, value, least);
+  return {};
+}
+
+}  // namespace
+
+double Problem::flop() const {
+  return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
+         static_cast<double>(batch);
+}
+
+double Problem::min_bytes() const {
+  const auto md = static_cast<double>(m);
+  const auto nd = static_cast<double>(n);
+  const auto kd = static_cast<double>(k);
+  const double outputs = beta != 0 ? 2 : 1;
+  return (md * kd + kd * nd + outputs * md * nd) * size_bytes(type) * static_cast<double>(batch);
+}
+
+int size_bytes(DataType type) { return type == DataType::kF32 ? 4 : 2; }
+
+const char* name(DataType type) {
+  switch (type) {
+    case DataType::kF16:
+      return "f16";
+    case DataType::kBf16:
+      return "bf16";
+    case DataType::kF32:
+      return "f32";
+  }
+  return "?";
+}
+
+const char* name(Layout layout) {
+  switch (layout) {
+    case Layout::kTN:
+      return "tn";
+    case Layout::kNN:
+      return "nn";
+    case Layout::kNT:
+      return "nt";
+    case Layout::kTT:
+      return "tt";
+  }
+  return "?";
+}
+
+Result<DataType> parse_data_type(std::string_view text) {
+  for (const DataType type : {DataType::kF16, DataType::kBf16, DataType::kF32})
+    if (lower(text) == name(type)) return type;
+  return fail(ErrorCode::kBadInput, "unknown type '{}': expected f16, bf16 or f32", text);
+}
+
+Result<Layout> parse_layout(std::string_view text) {
+  for (const Layout layout : {Layout::kTN, Layout::kNN, Layout::kNT, Layout::kTT})
+    if (lower(text) == name(layout)) return layout;
+  return fail(ErrorCode::kBadInput, "unknown layout '{}': expected tn, nn, nt or tt", text);
+}
+
+bool a_is_k_contiguous(Layout layout) { return layout == Layout::kTN || layout == Layout::kTT; }
+bool b_is_k_contiguous(Layout layout) { return layout == Layout::kTN || layout == Layout::kNN; }
+
+std::int64_t packed_lda(const Problem& problem) {
+  return std::max<std::int64_t>(1, a_is_k_contiguous(problem.layout) ? problem.k : problem.m);
+}
+std::int64_t packed_ldb(const Problem& problem) {
+  return std::max<std::int64_t>(1, b_is_k_contiguous(problem.layout) ? problem.k : problem.n);
+}
+std::int64_t packed_ldd(const Problem& problem) { return std::max<std::int64_t>(1, problem.n); }
+
+Result<Problem> make_problem(Problem problem) {
+  GEMMSMITH_CHECK(check_size("m", problem.m));
+  GEMMSMITH_CHECK(check_size("n", problem.n));
+  GEMMSMITH_CHECK(check_size("k", problem.k));
+  GEMMSMITH_CHECK(check_size("batch", problem.batch));
+  if (problem.batch > 1)
+    return fail(ErrorCode::kUnsupported, "batch = {}: only batch 1 is supported", problem.batch);
+  if (problem.type == DataType::kF32)
+    return fail(ErrorCode::kUnsupported, "type = f32: operands must be f16 or bf16");
+  if (problem.accumulator == DataType::kBf16)
+    return fail(ErrorCode::kUnsupported, "accumulator = bf16: expected f32 or f16");
+  if (problem.accumulator == DataType::kF16 && problem.type != DataType::kF16)
+    return fail(ErrorCode::kUnsupported,
+                "accumulator = f16 with type = {}: f16 accumulation needs f16 operands",
+                name(problem.type));
+  if (problem.lda == 0) problem.lda = packed_lda(problem);
+  if (problem.ldb == 0) problem.ldb = packed_ldb(problem);
+  if (problem.ldd == 0) problem.ldd = packed_ldd(problem);
+  if (problem.ldc == 0) problem.ldc = problem.ldd;
+  GEMMSMITH_CHECK(check_ld("lda", problem.lda, packed_lda(problem)));
+  GEMMSMITH_CHECK(check_ld("ldb", problem.ldb, packed_ldb(problem)));
+  GEMMSMITH_CHECK(check_ld("ldc", problem.ldc, packed_ldd(problem)));
+  GEMMSMITH_CHECK(check_ld("ldd", problem.ldd, packed_ldd(problem)));
+  return problem;
+}
+
+std::string shape_name(const Problem& problem) {
+  return fmt::format("{}_{}_{}", problem.m, problem.n, problem.k);
+}
+
+std::string describe(const Problem& problem) {
+  std::string text = fmt::format("{} {}/{} {}", shape_name(problem), name(problem.type),
+                                 name(problem.accumulator), name(problem.layout));
+  if (problem.lda != packed_lda(problem)) text += fmt::format(" lda={}", problem.lda);
+  if (problem.ldb != packed_ldb(problem)) text += fmt::format(" ldb={}", problem.ldb);
+  if (problem.ldc != packed_ldd(problem)) text += fmt::format(" ldc={}", problem.ldc);
+  if (problem.ldd != packed_ldd(problem)) text += fmt::format(" ldd={}", problem.ldd);
+  if (problem.alpha != 1) text += fmt::format(" alpha={}", problem.alpha);
+  if (problem.beta != 0) text += fmt::format(" beta={}", problem.beta);
+  if (problem.alignment != Alignment{})
+    text += fmt::format(" align={},{},{},{}", problem.alignment.a, problem.alignment.b,
+                        problem.alignment.c, problem.alignment.d);
+  return text;
+}
+
+Result<Problem> parse_mnk(std::string_view text, Problem defaults) {
+  std::vector<std::string_view> fields;
+  std::string_view rest = text;
+  while (true) {
+    const std::size_t cut = rest.find('_');
+    fields.push_back(rest.substr(0, cut));
+    if (cut == std::string_view::npos) break;
+    rest.remove_prefix(cut + 1);
+  }
+  if (fields.size() != 3)
+    return fail(ErrorCode::kBadInput,
+                "--mnk '{}': expected three sizes joined by '_', for example 64_4096_64", text);
+  const std::array<std::int64_t*, 3> targets = {&defaults.m, &defaults.n, &defaults.k};
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    auto value = parse_int64(fields[i]);
+    if (!value) return fail(ErrorCode::kBadInput, "--mnk '{}': {}", text, value.error().what);
+    *targets[i] = *value;
+  }
+  return make_problem(defaults);
+}
+
+}  // namespace gemmsmith

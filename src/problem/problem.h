@@ -1,0 +1,83 @@
+// problem.h -- what to compute: D = alpha * op(A) * op(B) + beta * C, with sizes, types, layout and
+// leading dimensions. Everything else in the project is a function of a Problem and a Target.
+//
+// C and D are row-major here: element (i, j) of D is at i * ldd + j, as in PyTorch. The C API speaks
+// cuBLAS's column-major language and translates by exchanging A and B (runtime/translate.h): a
+// column-major m x n product is the row-major n x m product of the swapped operands.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace gemmsmith {
+
+enum class DataType { kF16, kBf16, kF32 };
+
+// cuBLAS's letters: the first for A (T: k contiguous, N: m contiguous), the second for B
+// (N: k contiguous, T: n contiguous). TN is the usual inference layout.
+enum class Layout { kTN, kNN, kNT, kTT };
+
+// Bytes that the base pointer of each operand is a multiple of; what a config may rely on.
+struct Alignment {
+  int a = 256;
+  int b = 256;
+  int c = 256;
+  int d = 256;
+  bool operator==(const Alignment&) const = default;
+};
+
+struct Problem {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t batch = 1;
+  DataType type = DataType::kF16;         // of A, B, C and D
+  DataType accumulator = DataType::kF32;  // kF32, or kF16 with f16 operands
+  Layout layout = Layout::kTN;
+  std::int64_t lda = 0;  // elements; make_problem fills in the packed values
+  std::int64_t ldb = 0;
+  std::int64_t ldc = 0;
+  std::int64_t ldd = 0;
+  float alpha = 1;
+  float beta = 0;
+  Alignment alignment = {};
+
+  bool operator==(const Problem&) const = default;
+
+  // m, n or batch is 0: nothing to compute. (k = 0 still writes beta * C.)
+  bool is_empty() const { return m == 0 || n == 0 || batch == 0; }
+  double flop() const;
+  // Bytes that must move once: A, B and D, and C where beta is not 0.
+  double min_bytes() const;
+};
+
+int size_bytes(DataType type);
+const char* name(DataType type);  // "f16", "bf16", "f32"
+const char* name(Layout layout);  // "tn", "nn", "nt", "tt"
+// Case-insensitive; errors (kBadInput) list the accepted names.
+Result<DataType> parse_data_type(std::string_view text);
+Result<Layout> parse_layout(std::string_view text);
+
+bool a_is_k_contiguous(Layout layout);
+bool b_is_k_contiguous(Layout layout);
+std::int64_t packed_lda(const Problem& problem);  // the smallest legal leading dimensions, >= 1
+std::int64_t packed_ldb(const Problem& problem);
+std::int64_t packed_ldd(const Problem& problem);
+
+// Fills leading dimensions that are 0 with the packed ones and checks the rest: sizes not negative,
+// m, n, k below 2^31, batch 1, leading dimensions large enough, type and accumulator a legal pair.
+// The error names the argument, its value and the rule.
+Result<Problem> make_problem(Problem problem);
+
+// "64_4096_64": the shape alone, as on the command line.
+std::string shape_name(const Problem& problem);
+// "64_4096_64 f16/f32 tn", with leading dimensions, alpha, beta and alignment where not the default.
+std::string describe(const Problem& problem);
+
+// "M_N_K", three whole numbers; fills m, n, k.
+Result<Problem> parse_mnk(std::string_view text, Problem defaults);
+
+}  // namespace gemmsmith

@@ -1,0 +1,68 @@
+// family.h -- the interface through which configs come: a family names its parameters and the
+// constraints among them. Our families and the vendor library's space implement it alike.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "problem/problem.h"
+#include "problem/target.h"
+#include "space/config.h"
+
+namespace gemmsmith {
+
+// What a constraint may look at besides the config.
+struct SpaceContext {
+  const Problem& problem;
+  const Target& target;
+};
+
+// A named rule. `holds` must only read parameters named in `reads`: enumeration tests the rule as
+// soon as those have values, and cuts the whole subtree when it fails.
+struct Constraint {
+  std::string_view id;      // "rows_fill_wgmma"
+  std::string_view reason;  // one sentence for the user
+  std::vector<std::string_view> reads;
+  bool (*holds)(const SpaceContext&, const Config&) = nullptr;
+};
+
+struct Preset {
+  std::string_view name;    // "h100-f16-128x128x64"
+  std::string_view config;  // text form
+  std::string_view origin;  // who recommends it, for what
+};
+
+struct Family {
+  std::string_view name;
+  std::string_view source;  // kernel text, "sm90_ws.cu"; empty for the vendor's
+  std::vector<Parameter> parameters;
+  std::vector<Constraint> constraints;
+  std::vector<Preset> presets;
+
+  // Index of a parameter by name; -1 where the family has none of that name.
+  int index_of(std::string_view parameter) const;
+};
+
+// Threads of a block and bytes of dynamic shared memory of one config: known before compiling,
+// used by constraints and plans.
+struct Footprint {
+  int threads = 0;
+  int shared_bytes = 0;
+};
+
+const Family& sm90_ws_family();
+const Family& sm80_mma_family();
+Footprint footprint(const Config& config, DataType type, DataType accumulator);
+
+// Our families, in the order they are listed to users. (The vendor's is added by callers.)
+std::span<const Family* const> kernel_families();
+
+// A config with every parameter at its default.
+Config default_config(const Family& family);
+
+// The first rule that `config` breaks for a problem on a target; null when it is legal.
+const Constraint* broken_rule(const SpaceContext& context, const Config& config);
+
+}  // namespace gemmsmith

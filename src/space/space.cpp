@@ -1,0 +1,86 @@
+#include "space/space.h"
+
+#include <algorithm>
+
+namespace gemmsmith {
+namespace {
+
+// Depth-first walk over the parameters' values. constraints_at[i] are the rules whose last
+// parameter is i, so each rule is tested exactly once on a path, as early as it can be.
+class Walk {
+ public:
+  Walk(const Family& family, const SpaceContext& context,
+       const std::function<bool(const Config&)>& visit, bool kernels_only)
+      : family_(family), context_(context), visit_(visit), config_(default_config(family)) {
+    const std::size_t count = family.parameters.size();
+    choices_.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Parameter& parameter = family.parameters[i];
+      const bool fixed = parameter.finalists_only ||
+                         (kernels_only && parameter.binding == Binding::kLaunch);
+      choices_[i] = fixed ? std::vector<int>{parameter.default_value} : parameter.values;
+    }
+    leaves_below_.assign(count + 1, 1);
+    for (std::size_t i = count; i-- > 0;)
+      leaves_below_[i] = leaves_below_[i + 1] * static_cast<std::int64_t>(choices_[i].size());
+    constraints_at_.resize(count);
+    for (const Constraint& constraint : family.constraints) {
+      int last = 0;
+      for (const std::string_view name : constraint.reads)
+        last = std::max(last, family.index_of(name));
+      constraints_at_[static_cast<std::size_t>(last)].push_back(&constraint);
+    }
+    report_.considered = leaves_below_[0];
+  }
+
+  EnumerationReport run() {
+    descend(0);
+    return report_;
+  }
+
+ private:
+  bool descend(std::size_t depth) {
+    if (depth == choices_.size()) {
+      ++report_.legal;
+      return visit_(config_);
+    }
+    for (const int value : choices_[depth]) {
+      config_.values[depth] = value;
+      if (const Constraint* broken = broken_at(depth)) {
+        report_.removed_by[std::string(broken->id)] += leaves_below_[depth + 1];
+        continue;
+      }
+      if (!descend(depth + 1)) return false;
+    }
+    return true;
+  }
+
+  const Constraint* broken_at(std::size_t depth) const {
+    for (const Constraint* constraint : constraints_at_[depth])
+      if (!constraint->holds(context_, config_)) return constraint;
+    return nullptr;
+  }
+
+  const Family& family_;
+  const SpaceContext& context_;
+  const std::function<bool(const Config&)>& visit_;
+  Config config_;
+  std::vector<std::vector<int>> choices_;
+  std::vector<std::int64_t> leaves_below_;  // leaves under one node at each depth
+  std::vector<std::vector<const Constraint*>> constraints_at_;
+  EnumerationReport report_;
+};
+
+}  // namespace
+
+EnumerationReport enumerate(const Family& family, const SpaceContext& context,
+                            const std::function<bool(const Config&)>& visit) {
+  return Walk(family, context, visit, false).run();
+}
+
+EnumerationReport enumerate_kernels(const Family& family, const SpaceContext& context,
+                                    const std::function<bool(const Config&)>& visit) {
+  return Walk(family, context, visit, true).run();
+}
+
+}  // namespace gemmsmith

@@ -1,0 +1,31 @@
+// space.h -- all legal configs of a problem on a target, and why the others are not legal.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "space/family.h"
+
+namespace gemmsmith {
+
+struct EnumerationReport {
+  std::int64_t considered = 0;  // size of the full product
+  std::int64_t legal = 0;
+  std::map<std::string, std::int64_t> removed_by;  // constraint id -> configs it cut first
+};
+
+// Calls `visit` for each legal config of the family in lexicographic order of its parameters;
+// `visit` returns false to stop early. Prunes as it goes: a constraint is tested once its
+// parameters are set. Finalists-only parameters stay at their default.
+EnumerationReport enumerate(const Family& family, const SpaceContext& context,
+                            const std::function<bool(const Config&)>& visit);
+
+// The same over compile-time parameters only, launch-time ones at their default: the kernels that a
+// family can have for a problem.
+EnumerationReport enumerate_kernels(const Family& family, const SpaceContext& context,
+                                    const std::function<bool(const Config&)>& visit);
+
+}  // namespace gemmsmith
