@@ -1,0 +1,406 @@
+// sm80_mma.cu -- the family built on Ampere's instructions: cp.async fills a ring of shared-memory
+// stages, ldmatrix feeds register fragments, mma.sync multiplies, and the tile of D leaves through
+// shared memory in 16-byte stores. It is the family for sm_80; on Hopper it competes where a short
+// prologue counts for more than the wider tensor-core instruction: short K, small tiles.
+//
+//   global A, B --cp.async, all warps--> stage ring --ldmatrix, each warp--> fragments (two sets)
+//                                        ^    |                                  | mma.sync
+//        refilled once all warps have     |    |                                  v
+//        read its last fragments  --------+    +-- one barrier a k tile      accumulators
+//                                                                                | alpha, beta * C
+//   global D <--16-byte stores, all warps-- staged tile (over the ring's memory) <--+
+//
+// All `stages` slots are filled at once in the prologue, so K <= stages * tile_k needs no refill at
+// all. The barrier that opens k tile t + 1 also closes tile t: its slot is refilled right there.
+//
+// warps_k > 1 splits the k range of every k tile among groups of warps (for tiles too small to give
+// each warp its own piece); their f32 partial tiles are added in a fixed order, so results do not
+// vary.
+//
+// Compile-time parameters and what they must satisfy:
+//   tile_k    16, 32, 64, 128 or 256            stages  >= 2
+//   tile_m    a multiple of 16 * warps_m        tile_n  a multiple of 8 * warps_n and of 16
+//   warps_k   a power of two, <= tile_k / 16    threads = 32 * warps_m * warps_n * warps_k <= 1024
+// Dynamic shared memory in bytes: max(ring, staged) with
+//   ring   = stages * (tile_m + tile_n) * tile_k * 2
+//   staged = tile_m * (tile_n + 8) * (warps_k == 1 ? 2 : 4 * warps_k)
+// Loads need A, B on 16-byte boundaries and lda, ldb multiples of 8. C, D: any address and leading
+// dimension. Grid: any number of CTAs up to tiles_m * tiles_n; fewer walk the tiles by that stride.
+
+#include "config.cuh"
+#include "parts/args.cuh"
+#include "parts/cp_async.cuh"
+#include "parts/ldmatrix.cuh"
+#include "parts/mma_sync.cuh"
+#include "parts/pdl.cuh"
+#include "parts/staged_store.cuh"
+#include "parts/tile_order.cuh"
+#include "parts/types.cuh"
+
+namespace {
+
+using namespace gemmsmith_kernels;
+
+constexpr int kMmaM = 16;
+constexpr int kMmaN = 8;
+constexpr int kMmaK = 16;
+
+constexpr int kWarpsMn = kWarpsM * kWarpsN;
+constexpr int kThreads = 32 * kWarpsMn * kWarpsK;
+constexpr int kWarpTileM = kTileM / kWarpsM;
+constexpr int kWarpTileN = kTileN / kWarpsN;
+constexpr int kBlocksM = kWarpTileM / kMmaM;
+constexpr int kBlocksN = kWarpTileN / kMmaN;
+constexpr int kSteps = kTileK / kMmaK / kWarpsK;  // of mma k, a k tile, in one warp
+
+constexpr int kRowBytes = kTileK * 2;
+constexpr int kRowChunks = kTileK / kCopyElements;
+constexpr int kStageBytesA = kTileM * kRowBytes;
+constexpr int kStageBytes = (kTileM + kTileN) * kRowBytes;
+
+static_assert(kTileM % (kMmaM * kWarpsM) == 0, "tile_m must give each warp whole 16-row blocks");
+static_assert(kTileN % (kMmaN * kWarpsN) == 0, "tile_n must give each warp whole 8-column blocks");
+static_assert(kTileN % 16 == 0, "tile_n must be a multiple of 16");
+static_assert(kSteps >= 1 && kSteps * kMmaK * kWarpsK == kTileK, "warps_k must divide tile_k / 16");
+static_assert((kSteps & (kSteps - 1)) == 0, "a warp's k steps must be a power of two");
+static_assert(kStages >= 2, "a ring needs two stages");
+static_assert(kThreads <= 1024, "a CTA has at most 1024 threads");
+
+using Tile = Accumulators<kAccumulatorType>[kBlocksM][kBlocksN];
+
+// Where this thread's warp works inside the CTA's tile.
+struct Warp {
+  int lane;
+  int m;  // first row of the warp's tile
+  int n;  // first column
+  int k;  // which slice of each k tile, 0 .. warps_k
+
+  __device__ __forceinline__ Warp() {
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int in_slice = warp % kWarpsMn;
+    lane = static_cast<int>(threadIdx.x) % 32;
+    m = in_slice / kWarpsN * kWarpTileM;
+    n = in_slice % kWarpsN * kWarpTileN;
+    k = warp / kWarpsMn;
+  }
+};
+
+// One operand's share of the copies: this thread moves one chunk column of every kRowsPerPass-th
+// row.
+template <int kRows>
+class OperandLoader {
+ public:
+  __device__ __forceinline__ OperandLoader(const void* operand, i64 ld, int first_row, int rows)
+      : row_(static_cast<int>(threadIdx.x) / kRowChunks),
+        rows_left_(rows - first_row - row_),
+        pass_elements_(ld * kRowsPerPass),
+        source_(static_cast<const u16*>(operand) + (first_row + row_) * ld +
+                static_cast<int>(threadIdx.x) % kRowChunks * kCopyElements) {}
+
+  // Copies the next k tile to `stage`; `bytes` of each 16 are inside k, rows beyond the operand are
+  // zeros.
+  __device__ __forceinline__ void load(u32 stage, u32 bytes) {
+#pragma unroll
+    for (int pass = 0; pass < ceil_div(kRows, kRowsPerPass); ++pass) {
+      const int row = row_ + pass * kRowsPerPass;
+      if (kRows % kRowsPerPass != 0 && row >= kRows) break;
+      const u32 inside = pass * kRowsPerPass < rows_left_ ? bytes : 0u;
+      copy_async(stage + place(row), source_ + pass * pass_elements_, inside);
+    }
+    source_ += kTileK;
+  }
+
+ private:
+  static constexpr int kRowsPerPass = kThreads / kRowChunks;
+
+  __device__ __forceinline__ static u32 place(int row) {
+    const int chunk = static_cast<int>(threadIdx.x) % kRowChunks;
+    return static_cast<u32>(row * kRowBytes +
+                            (chunk ^ swizzle_of_row<kRowChunks>(row)) * kCopyBytes);
+  }
+
+  int row_;
+  int rows_left_;
+  i64 pass_elements_;
+  const u16* source_;
+};
+
+// Both operands' k tiles, in order.
+class TileLoader {
+ public:
+  __device__ __forceinline__ TileLoader(const GemmArgs& args, const TileCoord& tile, int k)
+      : a_(args.a, args.lda, tile.m * kTileM, args.m),
+        b_(args.b, args.ldb, tile.n * kTileN, args.n),
+        k_left_(k - static_cast<int>(threadIdx.x) % kRowChunks * kCopyElements) {}
+
+  __device__ __forceinline__ void load(u32 stage) {
+    const int inside = k_left_ < 0 ? 0 : k_left_;
+    const u32 bytes = inside >= kCopyElements ? kCopyBytes : static_cast<u32>(inside) * 2u;
+    a_.load(stage, bytes);
+    b_.load(stage + kStageBytesA, bytes);
+    k_left_ -= kTileK;
+  }
+
+ private:
+  OperandLoader<kTileM> a_;
+  OperandLoader<kTileN> b_;
+  int k_left_;  // from this thread's chunk of the next tile; negative once past the end
+};
+
+// One k step's operands of a warp.
+struct Fragments {
+  u32 a[kBlocksM][4];
+  u32 b[kBlocksN][2];
+};
+
+// Reads fragments out of a stage. A lane's row is fixed, so its address is a constant plus the
+// swizzled chunk, in which the k step is one XOR.
+class FragmentReader {
+ public:
+  __device__ __forceinline__ explicit FragmentReader(const Warp& warp) {
+    // A's four matrices: rows 0-7 and 8-15 at k 0, the same at k 8.
+    const int row_a = warp.m + warp.lane % 16;
+    const int chunk_a = warp.lane / 16;
+    // B's: columns 0-7 at k 0 and k 8, then columns 8-15 at k 0 and k 8.
+    const int row_b = warp.n + warp.lane / 16 * 8 + warp.lane % 8;
+    const int chunk_b = warp.lane / 8 % 2;
+    const u32 slice = static_cast<u32>(warp.k * kSteps * kMmaK * 2);
+    row_a_ = static_cast<u32>(row_a * kRowBytes);
+    row_b_ = static_cast<u32>(kStageBytesA + row_b * kRowBytes);
+    chunk_a_ = static_cast<u32>((chunk_a ^ swizzle_of_row<kRowChunks>(row_a)) * kCopyBytes) ^ slice;
+    chunk_b_ = static_cast<u32>((chunk_b ^ swizzle_of_row<kRowChunks>(row_b)) * kCopyBytes) ^ slice;
+  }
+
+  __device__ __forceinline__ void read(Fragments& to, u32 stage, int step) const {
+    const u32 k_bytes = static_cast<u32>(step * kMmaK * 2);
+    const u32 a = stage + row_a_ + (chunk_a_ ^ k_bytes);
+    const u32 b = stage + row_b_ + (chunk_b_ ^ k_bytes);
+#pragma unroll
+    for (int i = 0; i < kBlocksM; ++i) load_matrices_x4(to.a[i], a + i * kMmaM * kRowBytes);
+#pragma unroll
+    for (int j = 0; j + 1 < kBlocksN; j += 2) {
+      u32 pair[4];
+      load_matrices_x4(pair, b + j * kMmaN * kRowBytes);
+      to.b[j][0] = pair[0];
+      to.b[j][1] = pair[1];
+      to.b[j + 1][0] = pair[2];
+      to.b[j + 1][1] = pair[3];
+    }
+    if constexpr (kBlocksN % 2 != 0) {
+      load_matrices_x2(to.b[kBlocksN - 1], b + (kBlocksN - 1) * kMmaN * kRowBytes);
+    }
+  }
+
+ private:
+  u32 row_a_;
+  u32 row_b_;
+  u32 chunk_a_;
+  u32 chunk_b_;
+};
+
+__device__ __forceinline__ void multiply(Tile& tile, const Fragments& x) {
+#pragma unroll
+  for (int i = 0; i < kBlocksM; ++i) {
+#pragma unroll
+    for (int j = 0; j < kBlocksN; ++j) {
+      // Back and forth along n: the next instruction shares an operand with the last.
+      const int col = i % 2 == 0 ? j : kBlocksN - 1 - j;
+      multiply_add<kElementType>(tile[i][col], x.a[i], x.b[col][0], x.b[col][1]);
+    }
+  }
+}
+
+// tile += A's rows times B's columns over k_tiles k tiles.
+__device__ __forceinline__ void multiply_tiles(Tile& tile, TileLoader& loader,
+                                               const FragmentReader& reader, u32 ring,
+                                               int k_tiles) {
+  Fragments fragments[2];
+  u32 slot = ring;
+  wait_for_copies<kStages - 1>();
+  __syncthreads();
+  reader.read(fragments[0], slot, 0);
+#pragma unroll 1
+  for (int t = 0; t < k_tiles; ++t) {
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+      Fragments& next = fragments[(step + 1) % 2];
+      if (step + 1 < kSteps) {
+        reader.read(next, slot, step + 1);
+      } else if (t + 1 < k_tiles) {
+        wait_for_copies<kStages - 2>();
+        __syncthreads();  // tile t + 1 is here for all; tile t has been read by all
+        if (t + kStages < k_tiles) loader.load(slot);
+        commit_copies();
+        slot = slot == ring + (kStages - 1) * kStageBytes ? ring : slot + kStageBytes;
+        reader.read(next, slot, 0);
+      }
+      multiply(tile, fragments[step % 2]);
+    }
+    if constexpr (kSteps % 2 != 0) fragments[0] = fragments[1];
+  }
+}
+
+struct Scale {
+  float alpha;
+  float beta;
+};
+
+// The CTA's tile of C and D.
+struct OutputTile {
+  const u16* c;
+  u16* d;
+  i64 ldc;
+  i64 ldd;
+  int rows;  // inside D
+  int cols;
+
+  __device__ __forceinline__ OutputTile(const GemmArgs& args, const TileCoord& tile)
+      : ldc(args.ldc), ldd(args.ldd) {
+    const i64 row = static_cast<i64>(tile.m) * kTileM;
+    const i64 col = static_cast<i64>(tile.n) * kTileN;
+    c = static_cast<const u16*>(args.c) + row * ldc + col;
+    d = static_cast<u16*>(args.d) + row * ldd + col;
+    rows = args.m - static_cast<int>(row) < kTileM ? args.m - static_cast<int>(row) : kTileM;
+    cols = args.n - static_cast<int>(col) < kTileN ? args.n - static_cast<int>(col) : kTileN;
+  }
+
+  __device__ __forceinline__ float c_or_zero(int row, int col) const {
+    if (row >= rows || col < 0 || col >= cols) return 0.0f;
+    return element_to_float<kElementType>(c[row * ldc + col]);
+  }
+};
+
+// Calls use(row, col, accumulators, half) for each pair of neighbours that this thread's
+// accumulators hold; `half` picks the pair inside its 16 x 8 block.
+template <typename Use>
+__device__ __forceinline__ void for_each_pair(const Warp& warp, const Tile& tile, Use use) {
+#pragma unroll
+  for (int i = 0; i < kBlocksM; ++i) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = warp.m + i * kMmaM + half * 8 + warp.lane / 4;
+#pragma unroll
+      for (int j = 0; j < kBlocksN; ++j) {
+        const int col = warp.n + j * kMmaN + warp.lane % 4 * 2;
+        use(row, col, tile[i][j].get(half, 0), tile[i][j].get(half, 1));
+      }
+    }
+  }
+}
+
+// Runs copy_out with the chunk walk that fits the tile's alignment.
+template <typename Store>
+__device__ __forceinline__ void copy_out(const RowShift& shift, int rows, Store store) {
+  const int thread = static_cast<int>(threadIdx.x);
+  if (shift.any()) {
+    for_each_chunk<kTileM, kTileN, kThreads, true>(shift, rows, thread, store);
+  } else {
+    for_each_chunk<kTileM, kTileN, kThreads, false>(shift, rows, thread, store);
+  }
+}
+
+// One slice of k: the results are final in registers, so they are scaled and rounded before
+// staging.
+__device__ __forceinline__ void store_rounded(const Tile& tile, const Warp& warp, u16* staged,
+                                              const OutputTile& out, const Scale& scale) {
+  const RowShift shift = row_shift(out.d, out.ldd);
+  for_each_pair(warp, tile, [&](int row, int col, float low, float high) {
+    low *= scale.alpha;
+    high *= scale.alpha;
+    if (scale.beta != 0.0f) {
+      low += scale.beta * out.c_or_zero(row, col);
+      high += scale.beta * out.c_or_zero(row, col + 1);
+    }
+    const u32 behind = shift.of(row);
+    stage_pair(staged + row * staged_pitch(kTileN) + col + behind, behind % 2 != 0,
+               pack_elements<kElementType>(low, high));
+  });
+  __syncthreads();
+  copy_out(shift, out.rows, [&](int row, int col, int offset) {
+    const uint4 chunk = *reinterpret_cast<const uint4*>(staged + offset);
+    store_chunk(out.d + row * out.ldd, col, out.cols, chunk);
+  });
+}
+
+// Several slices of k: each stages its f32 partial tile, and whoever copies a chunk out adds them
+// up.
+__device__ __forceinline__ void store_summed(const Tile& tile, const Warp& warp, float* staged,
+                                             const OutputTile& out, const Scale& scale) {
+  constexpr int kPlane = kTileM * staged_pitch(kTileN);
+  const RowShift shift = row_shift(out.d, out.ldd);
+  for_each_pair(warp, tile, [&](int row, int col, float low, float high) {
+    const u32 behind = shift.of(row);
+    stage_pair(staged + warp.k * kPlane + row * staged_pitch(kTileN) + col + behind,
+               behind % 2 != 0, low, high);
+  });
+  __syncthreads();
+  copy_out(shift, out.rows, [&](int row, int col, int offset) {
+    float sum[kChunkElements] = {};
+#pragma unroll
+    for (int slice = 0; slice < kWarpsK; ++slice) {
+      const float4* part = reinterpret_cast<const float4*>(staged + slice * kPlane + offset);
+      const float4 low = part[0];
+      const float4 high = part[1];
+      const float parts[kChunkElements] = {low.x,  low.y,  low.z,  low.w,
+                                           high.x, high.y, high.z, high.w};
+#pragma unroll
+      for (int i = 0; i < kChunkElements; ++i) sum[i] += parts[i];
+    }
+#pragma unroll
+    for (int i = 0; i < kChunkElements; ++i) {
+      sum[i] *= scale.alpha;
+      if (scale.beta != 0.0f) sum[i] += scale.beta * out.c_or_zero(row, col + i);
+    }
+    const uint4 chunk = make_uint4(
+        pack_elements<kElementType>(sum[0], sum[1]), pack_elements<kElementType>(sum[2], sum[3]),
+        pack_elements<kElementType>(sum[4], sum[5]), pack_elements<kElementType>(sum[6], sum[7]));
+    store_chunk(out.d + row * out.ldd, col, out.cols, chunk);
+  });
+}
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(kThreads) gemm(const __grid_constant__ GemmArgs args) {
+  extern __shared__ __align__(128) unsigned char shared[];
+  const u32 ring = shared_address(shared);
+  const Warp warp;
+  const FragmentReader reader(warp);
+  const u32 tiles = static_cast<u32>(args.tiles_m) * static_cast<u32>(args.tiles_n);
+
+  wait_for_predecessor();
+  const Scale scale = {args.alpha_device != nullptr ? *args.alpha_device : args.alpha,
+                       args.beta_device != nullptr ? *args.beta_device : args.beta};
+  // As in BLAS, A and B do not count when alpha is 0, not even their NaNs.
+  const int k = scale.alpha == 0.0f ? 0 : args.k;
+  const int k_tiles = ceil_div(k, kTileK);
+
+  for (u32 index = blockIdx.x; index < tiles; index += gridDim.x) {
+    if (index != blockIdx.x) __syncthreads();  // the last tile has left the memory of the ring
+    const TileCoord coord =
+        tile_at(index, static_cast<u32>(args.tiles_m), static_cast<u32>(args.tiles_n),
+                static_cast<u32>(args.group), args.raster);
+    TileLoader loader(args, coord, k);
+#pragma unroll
+    for (int stage = 0; stage < kStages; ++stage) {
+      if (stage < k_tiles) loader.load(ring + stage * kStageBytes);
+      commit_copies();
+    }
+    let_successor_start();
+
+    Tile tile;
+#pragma unroll
+    for (int i = 0; i < kBlocksM; ++i) {
+#pragma unroll
+      for (int j = 0; j < kBlocksN; ++j) tile[i][j].clear();
+    }
+    multiply_tiles(tile, loader, reader, ring, k_tiles);
+
+    __syncthreads();  // the last fragments have been read: the ring's memory is free for staging
+    const OutputTile out(args, coord);
+    if constexpr (kWarpsK == 1) {
+      store_rounded(tile, warp, reinterpret_cast<u16*>(shared), out, scale);
+    } else {
+      store_summed(tile, warp, reinterpret_cast<float*>(shared), out, scale);
+    }
+  }
+}
