@@ -21,7 +21,7 @@ namespace gemmsmith {
   X(MemsetD8Async) X(MemsetD16Async) X(MemsetD32Async) X(MemAllocHost_v2) X(MemFreeHost)          \
   X(StreamCreate) X(StreamDestroy_v2) X(StreamSynchronize) X(StreamQuery) X(StreamIsCapturing)    \
   X(StreamBeginCapture_v2) X(StreamEndCapture) X(EventCreate) X(EventDestroy_v2) X(EventRecord)   \
-  X(EventSynchronize) X(EventElapsedTime_v2) X(GraphInstantiateWithFlags) X(GraphLaunch)          \
+  X(EventSynchronize) X(EventElapsedTime) X(GraphInstantiateWithFlags) X(GraphLaunch)          \
   X(GraphUpload) X(GraphDestroy) X(GraphExecDestroy) X(TensorMapEncodeTiled)                      \
   X(OccupancyMaxActiveClusters) X(OccupancyMaxActiveBlocksPerMultiprocessor)                      \
   X(PointerGetAttribute) X(GetErrorName) X(GetErrorString)
