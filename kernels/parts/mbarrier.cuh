@@ -1,9 +1,10 @@
-// mbarrier.cuh -- barriers in shared memory that count arrivals and bytes; one PTX instruction each.
+// mbarrier.cuh -- barriers in shared memory that count arrivals and bytes; one PTX instruction
+// each.
 //
 // A barrier's phase completes when all expected arrivals and all expected bytes have come. A waiter
-// names the parity of the phase it waits for: the first phase has parity 0, and waiting for parity 1 on
-// a fresh barrier returns at once (which is how a producer finds every stage free at the start).
-// Barriers are named by their 32-bit shared-memory address.
+// names the parity of the phase it waits for: the first phase has parity 0, and waiting for parity
+// 1 on a fresh barrier returns at once (which is how a producer finds every stage free at the
+// start). Barriers are named by their 32-bit shared-memory address.
 #pragma once
 
 #include "parts/types.cuh"

@@ -1,4 +1,5 @@
-// tma.cuh -- the tensor memory accelerator: whole boxes of a matrix between global and shared memory.
+// tma.cuh -- the tensor memory accelerator: whole boxes of a matrix between global and shared
+// memory.
 //
 // One thread issues; the copy runs on its own. A load reports its bytes to an mbarrier; what lies
 // outside the matrix arrives as zeros and counts as bytes all the same. A store is clipped to the
@@ -23,8 +24,8 @@ __device__ __forceinline__ void tma_load(u32 destination, const TensorMap& map, 
       : "memory");
 }
 
-// The same box into the same offset of every CTA whose bit is set in `mask`; each CTA's own barrier at
-// that offset is told.
+// The same box into the same offset of every CTA whose bit is set in `mask`; each CTA's own barrier
+// at that offset is told.
 __device__ __forceinline__ void tma_load_multicast(u32 destination, const TensorMap& map,
                                                    u32 barrier, int x, int y, u16 mask) {
   asm volatile(
@@ -35,14 +36,15 @@ __device__ __forceinline__ void tma_load_multicast(u32 destination, const Tensor
 }
 
 __device__ __forceinline__ void tma_store(const TensorMap& map, u32 source, int x, int y) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(
-                   &map),
-               "r"(source), "r"(x), "r"(y)
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(
+          &map),
+      "r"(source), "r"(x), "r"(y)
+      : "memory");
 }
 
-// Every thread that wrote shared memory with ordinary stores calls this before the barrier after which
-// the issuing thread stores it.
+// Every thread that wrote shared memory with ordinary stores calls this before the barrier after
+// which the issuing thread stores it.
 __device__ __forceinline__ void fence_before_tma_store() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

@@ -1,0 +1,128 @@
+// store_tma.cuh -- from registers to D through shared memory and TMA.
+//
+// A warpgroup writes 64 rows x up to 64 columns at a time into a staging buffer (stmatrix), one of
+// its threads hands that buffer to TMA, and the warpgroup goes on with the other buffer, or with
+// the next tile's products, while the store drains. TMA clips at D's edges.
+//
+//   registers --stmatrix--> buffer 0 --TMA--> D columns 0..63      each buffer: boxes of 64 rows x
+//             --stmatrix--> buffer 1 --TMA--> D columns 64..127    kBoxColumns, swizzled over the
+//             --stmatrix--> buffer 0 (once read) ...               box's row so that no banks clash
+#pragma once
+
+#include "parts/args.cuh"
+#include "parts/mbarrier.cuh"
+#include "parts/sync.cuh"
+#include "parts/tma.cuh"
+#include "parts/types.cuh"
+#include "parts/wgmma_fragment.cuh"
+
+namespace gemmsmith_kernels {
+
+// The widest box (up to one 128-byte row) that divides a warpgroup's columns; the swizzle mode of
+// D's tensor map spans exactly one row of it: 128, 64, 32 bytes, or none for 16.
+__host__ __device__ constexpr int store_box_columns(int columns) {
+  return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : columns % 16 == 0 ? 16 : 8;
+}
+
+__host__ __device__ constexpr int store_buffer_columns(int columns) {
+  return columns < 64 ? columns : 64;
+}
+
+__host__ __device__ constexpr int store_buffers(int columns) { return columns > 64 ? 2 : 1; }
+
+// Bytes of staging one warpgroup needs for blocks of `columns` columns.
+__host__ __device__ constexpr int store_staging_bytes(int columns) {
+  return store_buffers(columns) * store_buffer_columns(columns) * 64 * 2;
+}
+
+// Where 16-byte chunk `chunk` of row `row` lies in a swizzled box of kRowBytes a row.
+template <int kRowBytes>
+__device__ __forceinline__ u32 swizzled_offset(u32 row, u32 chunk) {
+  constexpr u32 kChunks = kRowBytes / 16;
+  constexpr u32 kRowsPerSpan = 8 / kChunks;  // rows in 128 bytes, which the swizzle treats as one
+  return row * kRowBytes + ((chunk ^ (row / kRowsPerSpan % kChunks)) << 4);
+}
+
+// stmatrix: four (or two) 8 x 8 matrices of 16-bit elements; lanes 8i..8i+7 give matrix i's rows.
+__device__ __forceinline__ void stmatrix_x4(u32 address, u32 a, u32 b, u32 c, u32 d) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+               "r"(a), "r"(b), "r"(c), "r"(d)
+               : "memory");
+}
+
+__device__ __forceinline__ void stmatrix_x2(u32 address, u32 a, u32 b) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(a),
+               "r"(b)
+               : "memory");
+}
+
+// A warpgroup's 64 x kColumns block whose first element is D[row][column]. `staging` is this
+// warpgroup's; `barrier_id` a named barrier of its 128 threads. Stores are committed, not awaited.
+template <int kElement, int kColumns, class Accumulator, int kCount>
+__device__ __forceinline__ void store_block_tma(const GemmArgs& args, const TensorMap& map_d,
+                                                Scale scale, int row, int column, u32 staging,
+                                                u32 barrier_id,
+                                                const Accumulator (&block)[kCount]) {
+  constexpr int kBoxColumns = store_box_columns(kColumns);
+  constexpr int kBufferColumns = store_buffer_columns(kColumns);
+  constexpr int kBuffers = store_buffers(kColumns);
+  constexpr int kRowBytes = kBoxColumns * 2;
+  constexpr int kBoxBytes = 64 * kRowBytes;
+  constexpr u32 kGroupsPerBox = kBoxColumns / 8;
+
+  const u32 thread = threadIdx.x % 128;
+  const u32 lane = thread % 32;
+  const u32 warp = thread / 32;
+  // stmatrix: which row of the block, and which of two neighbouring groups, this lane addresses.
+  const u32 address_row = 16 * warp + lane % 16;
+  const u32 address_group = lane / 16;
+  const int fragment_row = row + static_cast<int>(16 * warp + lane / 4);
+  const int fragment_column = column + static_cast<int>(2 * (lane % 4));
+
+#pragma unroll
+  for (int first = 0; first < kColumns; first += kBufferColumns) {
+    constexpr int kLast = kColumns;
+    const int groups = (kLast - first < kBufferColumns ? kLast - first : kBufferColumns) / 8;
+    const u32 buffer =
+        staging + static_cast<u32>(first / kBufferColumns % kBuffers * (kBufferColumns * 64 * 2));
+    if (thread == 0) tma_store_wait_read<kBuffers - 1>();
+    named_barrier_sync(barrier_id, 128);
+#pragma unroll
+    for (int group = 0; group < groups; group += 2) {
+      const bool paired = group + 1 < groups;
+      u32 pairs[2][2];
+#pragma unroll
+      for (int i = 0; i < (paired ? 2 : 1); ++i) {
+        float values[4];
+        fragment_group(block, first / 8 + group + i, values);
+        finish_group<kElement>(args, scale, fragment_row, fragment_column + first + 8 * (group + i),
+                               values, pairs[i]);
+      }
+      const u32 my_group = static_cast<u32>(group) + (paired ? address_group : 0u);
+      const u32 address = buffer + my_group / kGroupsPerBox * kBoxBytes +
+                          swizzled_offset<kRowBytes>(address_row, my_group % kGroupsPerBox);
+      if (paired) {
+        stmatrix_x4(address, pairs[0][0], pairs[0][1], pairs[1][0], pairs[1][1]);
+      } else {
+        stmatrix_x2(address, pairs[0][0], pairs[0][1]);
+      }
+    }
+    fence_before_tma_store();
+    named_barrier_sync(barrier_id, 128);
+    if (thread == 0) {
+#pragma unroll
+      for (int box = 0; box < groups / static_cast<int>(kGroupsPerBox); ++box) {
+        tma_store(map_d, buffer + static_cast<u32>(box * kBoxBytes),
+                  column + first + box * kBoxColumns, row);
+      }
+      tma_store_commit();
+    }
+  }
+}
+
+// Before the warpgroup ends: shared memory must outlive the reads of its stores.
+__device__ __forceinline__ void store_tma_drain() {
+  if (threadIdx.x % 128 == 0) tma_store_wait_read<0>();
+}
+
+}  // namespace gemmsmith_kernels

@@ -1,0 +1,474 @@
+// sm90_ws.cu -- family sm90_ws: warp-specialised GEMM on Hopper (sm_90a).
+//
+//                    full[s]: bytes have come                        per stage s: A slabs, B slabs
+//   producer warp ---TMA---> shared memory, `stages` deep ---wgmma---> consumer warpgroup(s)
+//         ^                                                               |
+//         +------------------- empty[s]: operands were read <-------------+
+//                                                    accumulators --stmatrix--> staging --TMA--> D
+//
+// The producer walks the CTA's tiles and, within each, its k tiles; it runs as far ahead as there
+// are free stages, also into the next tile. Consumers keep one wgmma group in flight: only when
+// stage s has been issued is stage s-1 known to be read, and released. Two consumers share a tile
+// (cooperative: each takes half the rows or, when those are not whole 64-row blocks, half the
+// columns) or take tiles in turn (pingpong: one stores while the other multiplies).
+//
+// In a cluster of cluster_m x cluster_n CTAs, A's rows are wanted by cluster_n CTAs and B's by
+// cluster_m: each loads its slice and multicasts it. With split_k, the cluster instead shares one
+// tile's k range and adds up through distributed shared memory (parts/split_k.cuh).
+//
+// Parameters (config.cuh): kTileM 64..256 by 64; kTileN 8..256 by 8; kTileK a multiple of 64;
+// kStages >= 2; kConsumers 1, 2; kSchedule 0 cooperative, 1 pingpong; kClusterM, kClusterN;
+// kEpilogue 0 TMA store, 1 direct; kSplit 0, 1.
+//
+// Legality. With columns(=C) and row_blocks(=R) of one consumer:
+//   cooperative, 2 consumers, tile_m % 128 == 0:  R = tile_m / 128, C = tile_n
+//   cooperative, 2 consumers, otherwise:          R = tile_m / 64,  C = tile_n / 2  (tile_n % 16 ==
+//   0) pingpong (2 consumers) or 1 consumer:         R = tile_m / 64,  C = tile_n accumulator
+//   registers: R * C / 2 for f32, R * C / 4 for f16; at most 208. multicast slices: tile_m /
+//   cluster_n and tile_n / cluster_m are multiples of 8. kSplit: cluster_m * cluster_n == 1,
+//   cooperative, one tile a cluster (not persistent). pingpong wants persistent launches: with one
+//   tile a CTA its second consumer idles.
+// Dynamic shared memory in bytes, at most 232448:
+//   stages * (tile_m + tile_n) * tile_k * 2
+//   + consumers * staging, staging = kEpilogue == 0 && kSplit == 0
+//                                      ? (C > 64 ? 2 : 1) * min(C, 64) * 128 : 0
+//   + kSplit * consumers * (split_k - 1) * ceil(R * C / 8 / split_k) * 2048
+//   + 16 * stages + 16
+// Threads: 128 * consumers + (consumers == 2 && accumulator registers > 96 ? 128 : 32).
+// Tensor maps (inner dimension first; L2 promotion 256 B; out of bounds reads as zero):
+//   A {k, m}, stride lda, box {64, tile_m / cluster_n}, 128-byte swizzle
+//   B {k, n}, stride ldb, box {64, tile_n / cluster_m}, 128-byte swizzle
+//   D {n, m}, stride ldd, box {X, 64}, X the largest of 64, 32, 16, 8 that divides C, swizzle
+//     128 B, 64 B, 32 B, none; unused (may be zero) when kEpilogue == 1 or kSplit == 1.
+#include "config.cuh"
+#include "parts/args.cuh"
+#include "parts/mbarrier.cuh"
+#include "parts/pdl.cuh"
+#include "parts/split_k.cuh"
+#include "parts/store_direct.cuh"
+#include "parts/store_tma.cuh"
+#include "parts/sync.cuh"
+#include "parts/tile_order.cuh"
+#include "parts/tma.cuh"
+#include "parts/types.cuh"
+#include "parts/wgmma.cuh"
+#include "parts/wgmma_fragment.cuh"
+#include "wgmma_config.cuh"
+
+namespace gemmsmith_kernels {
+
+// ---- what follows from the parameters ----------------------------------------------------------
+
+constexpr bool kPingpong = kSchedule == 1;
+constexpr bool kShared = kConsumers == 2 && !kPingpong;  // two consumers on one tile
+constexpr bool kSplitRows = kShared && kTileM % 128 == 0;
+constexpr bool kSplitColumns = kShared && !kSplitRows;
+constexpr int kRows = kSplitRows ? kTileM / 2 : kTileM;  // of one consumer
+constexpr int kColumns = kSplitColumns ? kTileN / 2 : kTileN;
+constexpr int kRowBlocks = kRows / 64;
+constexpr int kSlabs = kTileK / kSlabElems;
+
+constexpr bool kF16Accumulator = kAccumulatorType == kAccumulatorF16;
+constexpr int kRegisters = kColumns / (kF16Accumulator ? 4 : 2);  // of one 64-row block
+template <bool kF16>
+struct AccumulatorRegister {
+  using Type = float;
+};
+template <>
+struct AccumulatorRegister<true> {
+  using Type = u32;
+};
+using Accumulator = AccumulatorRegister<kF16Accumulator>::Type;
+
+// Three warpgroups leave 168 registers a thread. Accumulators that need more than that get the
+// producer's: 3 * 168 = 40 + 2 * 232 = 24 + 2 * 240. Otherwise a single producer warp will do.
+constexpr bool kMovesRegisters = kConsumers == 2 && kRowBlocks * kRegisters > 96;
+constexpr bool kNeedsMost = kRowBlocks * kRegisters > 176;
+constexpr int kProducerRegisters = kNeedsMost ? 24 : 40;
+constexpr int kConsumerRegisters = kNeedsMost ? 240 : 232;
+constexpr int kConsumerThreads = 128 * kConsumers;
+constexpr int kThreads = kConsumerThreads + (kMovesRegisters ? 128 : 32);
+constexpr u32 kProducerWarp = kConsumerThreads / 32;
+
+constexpr int kClusterTiles = kClusterM * kClusterN;
+constexpr bool kMulticast = kClusterTiles > 1;
+constexpr u32 kSources =
+    kClusterM + kClusterN - 1;  // CTAs that write our stages, and that we write
+
+constexpr bool kStagesD = kEpilogue == 0 && kSplit == 0;
+constexpr u32 kSlabBytesA = kTileM * kSlabRowBytes;
+constexpr u32 kSlabBytesB = kTileN * kSlabRowBytes;
+constexpr u32 kStageBytes = kSlabs * (kSlabBytesA + kSlabBytesB);
+constexpr u32 kStagingOffset = kStages * kStageBytes;
+constexpr u32 kStagingBytes = kStagesD ? store_staging_bytes(kColumns) : 0;  // of one consumer
+constexpr u32 kBarrierOffset = kStagingOffset + kConsumers * kStagingBytes;
+constexpr u32 kExchangeOffset = kBarrierOffset + 16 * kStages + 16;
+
+static_assert(kTileM % 64 == 0 && kTileN % 8 == 0 && kTileK % 64 == 0, "tile is not whole blocks");
+static_assert(kColumns % 8 == 0, "two consumers cannot halve the columns into groups of 8");
+static_assert(kRowBlocks * kRegisters <= 208, "accumulators do not fit the registers");
+static_assert(kTileM / kClusterN % 8 == 0 && kTileN / kClusterM % 8 == 0,
+              "a multicast slice is not whole swizzle groups of 8 rows");
+static_assert(!kPingpong || kConsumers == 2, "pingpong takes two consumers");
+static_assert(kSplit == 0 || (!kMulticast && !kPingpong),
+              "split-K shares the cluster with nothing");
+
+// Named barriers: 0 is unused, 1 the start, then one per consumer for staging, one for its turn.
+constexpr u32 kStartBarrier = 1;
+constexpr u32 kStagingBarrier = 2;
+constexpr u32 kTurnBarrier = 4;
+
+// ---- the ring of stages
+// --------------------------------------------------------------------------
+
+struct Ring {
+  u32 stage = 0;
+  u32 parity = 0;  // of the stage's current use
+
+  __device__ __forceinline__ void advance() {
+    if (++stage == kStages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+  __device__ __forceinline__ void skip(u32 count) {
+    const u32 sum = stage + count;
+    parity ^= (sum / kStages) & 1;
+    stage = sum % kStages;
+  }
+};
+
+struct Place {  // where this CTA stands
+  u32 shared;   // shared address of the stages
+  u32 rank;     // in the cluster
+  u32 rank_m;
+  u32 rank_n;
+
+  __device__ __forceinline__ u32 full(u32 stage) const {
+    return shared + kBarrierOffset + 8 * stage;
+  }
+  __device__ __forceinline__ u32 empty(u32 stage) const {
+    return shared + kBarrierOffset + 8 * (kStages + stage);
+  }
+  __device__ __forceinline__ u32 partials(u32 consumer) const {
+    return shared + kBarrierOffset + 8 * (2 * kStages + consumer);
+  }
+  __device__ __forceinline__ u32 stage(u32 index) const { return shared + index * kStageBytes; }
+};
+
+// The tiles of one cluster, in order. Counts are of clusters' blocks of tiles.
+struct Walk {
+  u32 index;
+  u32 step;
+  u32 count_m;
+  u32 count_n;
+
+  __device__ __forceinline__ bool more() const { return index < count_m * count_n; }
+  __device__ __forceinline__ bool more_after_this() const {
+    return index + step < count_m * count_n;
+  }
+  __device__ __forceinline__ TileCoord tile(const GemmArgs& args, const Place& place) const {
+    const TileCoord block =
+        tile_at(index, count_m, count_n, static_cast<u32>(args.group), args.raster);
+    return {block.m * kClusterM + static_cast<int>(place.rank_m),
+            block.n * kClusterN + static_cast<int>(place.rank_n)};
+  }
+};
+
+__device__ __forceinline__ Walk start_walk(const GemmArgs& args) {
+  const u32 ctas = kSplit == 1 ? static_cast<u32>(args.split_k) : kClusterTiles;
+  return {blockIdx.x / ctas, gridDim.x / ctas, static_cast<u32>(ceil_div(args.tiles_m, kClusterM)),
+          static_cast<u32>(ceil_div(args.tiles_n, kClusterN))};
+}
+
+struct Slice {  // of the k tiles: [first, last)
+  int first;
+  int last;
+};
+
+__device__ __forceinline__ Slice k_slice(const GemmArgs& args, const Place& place) {
+  const int k_tiles = ceil_div(args.k, kTileK);
+  if constexpr (kSplit == 0) return {0, k_tiles};
+  const int rank = static_cast<int>(place.rank);
+  return {k_tiles * rank / args.split_k, k_tiles * (rank + 1) / args.split_k};
+}
+
+// ---- producer
+// ------------------------------------------------------------------------------------
+
+__device__ __forceinline__ void load_stage(const TensorMap& map_a, const TensorMap& map_b,
+                                           const Place& place, u32 stage, TileCoord tile, int k) {
+  const u32 full = place.full(stage);
+  const u32 a = place.stage(stage);
+  const u32 b = a + kSlabs * kSlabBytesA;
+  mbarrier_arrive_expect(full, kStageBytes);
+#pragma unroll
+  for (int slab = 0; slab < kSlabs; ++slab) {
+    const u32 slab_a = a + static_cast<u32>(slab) * kSlabBytesA;
+    const u32 slab_b = b + static_cast<u32>(slab) * kSlabBytesB;
+    const int x = k + slab * kSlabElems;
+    if constexpr (kClusterN > 1) {
+      constexpr int kSliceRows = kTileM / kClusterN;
+      u32 mask = 0;
+#pragma unroll
+      for (u32 i = 0; i < kClusterN; ++i) mask |= 1u << (i * kClusterM);
+      tma_load_multicast(slab_a + place.rank_n * kSliceRows * kSlabRowBytes, map_a, full, x,
+                         tile.m * kTileM + static_cast<int>(place.rank_n) * kSliceRows,
+                         static_cast<u16>(mask << place.rank_m));
+    } else {
+      tma_load(slab_a, map_a, full, x, tile.m * kTileM);
+    }
+    if constexpr (kClusterM > 1) {
+      constexpr int kSliceRows = kTileN / kClusterM;
+      constexpr u32 kMask = (1u << kClusterM) - 1;
+      tma_load_multicast(slab_b + place.rank_m * kSliceRows * kSlabRowBytes, map_b, full, x,
+                         tile.n * kTileN + static_cast<int>(place.rank_m) * kSliceRows,
+                         static_cast<u16>(kMask << (place.rank_n * kClusterM)));
+    } else {
+      tma_load(slab_b, map_b, full, x, tile.n * kTileN);
+    }
+  }
+}
+
+__device__ __forceinline__ void produce(const TensorMap& map_a, const TensorMap& map_b,
+                                        const GemmArgs& args, const Place& place) {
+  const Slice slice = k_slice(args, place);
+  Ring ring;
+  for (Walk walk = start_walk(args); walk.more(); walk.index += walk.step) {
+    const TileCoord tile = walk.tile(args, place);
+    for (int k_tile = slice.first; k_tile < slice.last; ++k_tile) {
+      mbarrier_wait(place.empty(ring.stage), ring.parity ^ 1);
+      load_stage(map_a, map_b, place, ring.stage, tile, k_tile * kTileK);
+      ring.advance();
+    }
+  }
+}
+
+// ---- consumers
+// -----------------------------------------------------------------------------------
+
+// Tells every CTA that writes our stages that this warp has read one of them. In a cluster, lane i
+// tells the i-th of them: first our row of the cluster (senders of A), then the rest of our column.
+struct Releaser {
+  u32 lane;
+  u32 peer;
+
+  __device__ __forceinline__ explicit Releaser(const Place& place) {
+    lane = threadIdx.x % 32;
+    if (lane < kClusterN) {
+      peer = place.rank_m + lane * kClusterM;
+    } else {
+      const u32 other = lane - kClusterN;
+      peer = place.rank_n * kClusterM + (other < place.rank_m ? other : other + 1);
+    }
+  }
+  __device__ __forceinline__ void release(u32 empty) const {
+    if constexpr (kMulticast) {
+      if (lane < kSources) mbarrier_arrive_peer(peer_address(empty, peer));
+    } else {
+      if (lane == 0) mbarrier_arrive(empty);
+    }
+  }
+};
+
+using Blocks = Accumulator[kRowBlocks][kRegisters];
+
+// One k tile into the accumulators; `fresh`: overwrite them. Leaves one committed group in flight.
+__device__ __forceinline__ void multiply_stage(Blocks& blocks, u32 a, u32 b, bool fresh) {
+  const u64 descriptor_a = wgmma_descriptor(a);
+  const u64 descriptor_b = wgmma_descriptor(b);
+#pragma unroll
+  for (int i = 0; i < kRowBlocks; ++i) wgmma_pin(blocks[i]);
+  wgmma_fence();
+#pragma unroll
+  for (int slab = 0; slab < kSlabs; ++slab) {
+#pragma unroll
+    for (int k = 0; k < kSlabElems / kWgmmaK; ++k) {
+#pragma unroll
+      for (int i = 0; i < kRowBlocks; ++i) {
+        const u32 step_a = static_cast<u32>(slab) * kSlabBytesA +
+                           static_cast<u32>(i * 64 * kSlabRowBytes + k * kWgmmaK * 2);
+        const u32 step_b = static_cast<u32>(slab) * kSlabBytesB + static_cast<u32>(k * kWgmmaK * 2);
+        const int accumulate = slab == 0 && k == 0 ? !fresh : 1;
+        wgmma(blocks[i], descriptor_a + (step_a >> 4), descriptor_b + (step_b >> 4), accumulate);
+      }
+    }
+  }
+  wgmma_commit();
+#pragma unroll
+  for (int i = 0; i < kRowBlocks; ++i) wgmma_pin(blocks[i]);
+}
+
+// All of one tile's products but the last group, which is still in flight.
+__device__ __forceinline__ void multiply_tile(Blocks& blocks, const Place& place,
+                                              const Releaser& releaser, Ring& ring, int k_tiles,
+                                              u32 offset_a, u32 offset_b) {
+  u32 previous = 0;
+  for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+    mbarrier_wait(place.full(ring.stage), ring.parity);
+    const u32 stage = place.stage(ring.stage);
+    multiply_stage(blocks, stage + offset_a, stage + kSlabs * kSlabBytesA + offset_b, k_tile == 0);
+    wgmma_wait<1>();
+    if (k_tile > 0) releaser.release(place.empty(previous));
+    previous = ring.stage;
+    ring.advance();
+  }
+}
+
+__device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& args,
+                                        const Place& place, u32 consumer) {
+  const Slice slice = k_slice(args, place);
+  const int k_tiles = slice.last - slice.first;
+  const Releaser releaser(place);
+  const u32 row_offset = kSplitRows ? consumer * kRows : 0;
+  const u32 column_offset = kSplitColumns ? consumer * kColumns : 0;
+  const u32 staging = place.shared + kStagingOffset + consumer * kStagingBytes;
+  Ring ring;
+  Walk walk = start_walk(args);
+
+  if constexpr (kPingpong) {
+    if (consumer == 1) {
+      // Consumer 0 goes first; its first turn is ours to give.
+      if (walk.more()) named_barrier_arrive(kTurnBarrier, kConsumerThreads);
+      walk.index += walk.step;
+      ring.skip(static_cast<u32>(k_tiles));
+    }
+  }
+
+  while (walk.more()) {
+    Blocks blocks;
+    if constexpr (kPingpong) named_barrier_sync(kTurnBarrier + consumer, kConsumerThreads);
+    multiply_tile(blocks, place, releaser, ring, k_tiles, row_offset * kSlabRowBytes,
+                  column_offset * kSlabRowBytes);
+    if constexpr (kPingpong) {
+      if (walk.more_after_this()) {
+        named_barrier_arrive(kTurnBarrier + (consumer ^ 1), kConsumerThreads);
+      }
+    }
+    const TileCoord tile = walk.tile(args, place);
+    const int row = tile.m * kTileM + static_cast<int>(row_offset);
+    const int column = tile.n * kTileN + static_cast<int>(column_offset);
+    const Scale scale = load_scale(args);
+    wgmma_wait<0>();
+#pragma unroll
+    for (int i = 0; i < kRowBlocks; ++i) wgmma_pin(blocks[i]);
+    if (k_tiles > 0) {
+      releaser.release(place.empty(ring.stage == 0 ? kStages - 1 : ring.stage - 1));
+    }
+
+    if constexpr (kSplit == 1) {
+      if (k_tiles == 0) {
+#pragma unroll
+        for (int i = 0; i < kRowBlocks; ++i) {
+#pragma unroll
+          for (int j = 0; j < kRegisters; ++j) blocks[i][j] = 0;
+        }
+      }
+      constexpr int kGroups = kRowBlocks * kColumns / 8;
+      const u32 exchange = place.shared + kExchangeOffset +
+                           consumer * static_cast<u32>(split_exchange_bytes(kGroups, args.split_k));
+      cluster_wait();
+      split_reduce_and_store<kElementType, kColumns / 8>(args, scale, static_cast<int>(place.rank),
+                                                         row, column, exchange,
+                                                         place.partials(consumer), blocks);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kRowBlocks; ++i) {
+        if constexpr (kStagesD) {
+          store_block_tma<kElementType, kColumns>(args, map_d, scale, row + 64 * i, column, staging,
+                                                  kStagingBarrier + consumer, blocks[i]);
+        } else {
+          store_block_direct<kElementType, kColumns / 8>(args, scale, row + 64 * i, column,
+                                                         blocks[i]);
+        }
+      }
+    }
+
+    walk.index += walk.step;
+    if constexpr (kPingpong) {
+      walk.index += walk.step;
+      ring.skip(static_cast<u32>(k_tiles));
+    }
+  }
+  if constexpr (kStagesD) store_tma_drain();
+}
+
+// ---- the kernel
+// ----------------------------------------------------------------------------------
+
+__device__ __forceinline__ void init_barriers(const GemmArgs& args, const Place& place) {
+  const u32 lane = threadIdx.x % 32;
+  constexpr u32 kReleases = (kPingpong ? 1 : kConsumers) * 4 * kSources;  // one a warp a source
+  if (lane < kStages) {
+    mbarrier_init(place.full(lane), 1);
+    mbarrier_init(place.empty(lane), kReleases);
+  }
+  if constexpr (kSplit == 1) {
+    if (lane < kConsumers) {
+      mbarrier_init(place.partials(lane), 1);
+      mbarrier_arrive_expect(place.partials(lane),
+                             split_received_bytes(static_cast<int>(place.rank),
+                                                  kRowBlocks * kColumns / 8, args.split_k));
+    }
+  }
+  fence_mbarrier_init();
+  __syncwarp();
+}
+
+}  // namespace gemmsmith_kernels
+
+extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
+    gemm(const __grid_constant__ gemmsmith_kernels::TensorMap map_a,
+         const __grid_constant__ gemmsmith_kernels::TensorMap map_b,
+         const __grid_constant__ gemmsmith_kernels::TensorMap map_d,
+         const __grid_constant__ gemmsmith_kernels::GemmArgs args) {
+  using namespace gemmsmith_kernels;
+  // 1024: the swizzle repeats every 8 rows of 128 bytes. Nothing else lies in shared memory.
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const u32 warp = uniform(threadIdx.x / 32);
+  const u32 rank = kMulticast || kSplit == 1 ? cluster_rank() : 0;
+  const Place place{shared_address(shared), rank, kMulticast ? rank % kClusterM : 0,
+                    kMulticast ? rank / kClusterM : 0};
+  const bool produces = warp == kProducerWarp;
+
+  if (produces) {
+    if (threadIdx.x % 32 == 0) {
+      tma_prefetch_map(map_a);
+      tma_prefetch_map(map_b);
+      if constexpr (kStagesD) tma_prefetch_map(map_d);
+    }
+    init_barriers(args, place);
+  }
+  // Without multicast the producer need not wait for anyone to start loading.
+  if constexpr (kMulticast || kSplit == 1) cluster_arrive();
+  if constexpr (kMulticast) cluster_wait();
+  if constexpr (!kMulticast) {
+    if (produces) {
+      named_barrier_arrive(kStartBarrier, kConsumerThreads + 32);
+    } else if (warp < kProducerWarp) {
+      named_barrier_sync(kStartBarrier, kConsumerThreads + 32);
+    }
+  }
+
+  if (warp >= kProducerWarp) {
+    if constexpr (kMovesRegisters) shrink_registers<kProducerRegisters>();
+    if (produces && threadIdx.x % 32 == 0) {
+      wait_for_predecessor();
+      let_successor_start();
+      produce(map_a, map_b, args, place);
+    }
+    __syncwarp();
+    if constexpr (kSplit == 1) cluster_wait();
+  } else {
+    if constexpr (kMovesRegisters) grow_registers<kConsumerRegisters>();
+    wait_for_predecessor();
+    let_successor_start();
+    consume(map_d, args, place, warp / 4);
+  }
+
+  // A peer may still be about to release a stage of ours; shared memory must be there for it.
+  if constexpr (kMulticast) {
+    cluster_arrive();
+    cluster_wait();
+  }
+}
