@@ -7,13 +7,13 @@
 // sm_80 has neither instruction: there both are empty.
 #pragma once
 
-#include "config.cuh"
-
 namespace gemmsmith_kernels {
 
 // griddepcontrol.wait: returns once every predecessor grid has finished and its writes are visible.
 __device__ __forceinline__ void wait_for_predecessor() {
-  if constexpr (kArch >= 90) asm volatile("griddepcontrol.wait;" ::: "memory");
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
 }
 
 // griddepcontrol.launch_dependents: the successor may be scheduled once every CTA of this grid has
@@ -21,7 +21,9 @@ __device__ __forceinline__ void wait_for_predecessor() {
 // finish, so an early call is never wrong; call it after wait_for_predecessor(), so that at most
 // one successor's CTAs sit beside ours.
 __device__ __forceinline__ void let_successor_start() {
-  if constexpr (kArch >= 90) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 
 }  // namespace gemmsmith_kernels
