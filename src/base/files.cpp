@@ -71,8 +71,7 @@ Result<void> write_file_atomic(const std::filesystem::path& path, std::string_vi
                                ErrorCode code) {
   const std::filesystem::path temporary = temporary_beside(path);
   {
-    const Descriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (file.get() < 0)
       return fail(code, "cannot create {}: {}", temporary.string(), std::strerror(errno));
     if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0) {

@@ -53,14 +53,14 @@ const char* name(ErrorCode code);
 // GEMMSMITH_TRY(auto x, f()): returns f's error from the calling function, else defines x.
 #define GEMMSMITH_TRY(declaration, expression) \
   GEMMSMITH_TRY_IMPL(GEMMSMITH_CONCAT(gemmsmith_result_, __LINE__), declaration, expression)
-#define GEMMSMITH_TRY_IMPL(result, declaration, expression)             \
-  auto result = (expression);                                           \
+#define GEMMSMITH_TRY_IMPL(result, declaration, expression)               \
+  auto result = (expression);                                             \
   if (!result) return tl::unexpected<::gemmsmith::Error>(result.error()); \
   declaration = std::move(*result)
 
 // GEMMSMITH_CHECK(f()): the same for a Result<void>.
-#define GEMMSMITH_CHECK(expression)                                          \
-  do {                                                                       \
-    if (auto gemmsmith_status = (expression); !gemmsmith_status)             \
-      return tl::unexpected<::gemmsmith::Error>(gemmsmith_status.error());   \
+#define GEMMSMITH_CHECK(expression)                                        \
+  do {                                                                     \
+    if (auto gemmsmith_status = (expression); !gemmsmith_status)           \
+      return tl::unexpected<::gemmsmith::Error>(gemmsmith_status.error()); \
   } while (false)

@@ -17,11 +17,11 @@ struct Family;
 enum class Binding { kCompile, kLaunch };
 
 struct Parameter {
-  std::string_view name;     // "tile_m"; also names the kernel's constant kTileM
-  std::string_view code;     // "m": the short form in a config's text
+  std::string_view name;  // "tile_m"; also names the kernel's constant kTileM
+  std::string_view code;  // "m": the short form in a config's text
   Binding binding = Binding::kCompile;
-  int default_value = 0;     // omitted from the text form
-  std::vector<int> values;   // ascending, what enumeration tries
+  int default_value = 0;        // omitted from the text form
+  std::vector<int> values;      // ascending, what enumeration tries
   bool finalists_only = false;  // a compiler knob: never enumerated, only tried around winners
 };
 
@@ -44,8 +44,9 @@ std::string to_text(const Config& config);
 // The same with only the compile-time parameters: the kernel's identity within its family.
 std::string kernel_text(const Config& config);
 
-// Reads to_text's form, or a preset's name, against the registered families (space/family.h). Values
-// outside a parameter's list are accepted here; the constraints judge them. Errors: kBadInput.
+// Reads to_text's form, or a preset's name, against the registered families (space/family.h).
+// Values outside a parameter's list are accepted here; the constraints judge them. Errors:
+// kBadInput.
 Result<Config> parse_config(std::string_view text, std::span<const Family* const> families);
 
 }  // namespace gemmsmith

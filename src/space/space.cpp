@@ -16,8 +16,8 @@ class Walk {
     choices_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
       const Parameter& parameter = family.parameters[i];
-      const bool fixed = parameter.finalists_only ||
-                         (kernels_only && parameter.binding == Binding::kLaunch);
+      const bool fixed =
+          parameter.finalists_only || (kernels_only && parameter.binding == Binding::kLaunch);
       choices_[i] = fixed ? std::vector<int>{parameter.default_value} : parameter.values;
     }
     leaves_below_.assign(count + 1, 1);

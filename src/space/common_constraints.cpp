@@ -1,0 +1,41 @@
+#include "space/common_constraints.h"
+
+namespace gemmsmith {
+namespace {
+
+bool is_needed(const Config& config, std::string_view parameter, std::int64_t size) {
+  const auto& values =
+      config.family->parameters[static_cast<std::size_t>(config.family->index_of(parameter))]
+          .values;
+  const int value = config.at(parameter);
+  int next_smaller = 0;
+  for (const int candidate : values)
+    if (candidate < value) next_smaller = candidate;
+  return next_smaller < size;
+}
+
+}  // namespace
+
+bool arch_is_sm90(const SpaceContext& context, const Config&) {
+  return context.target.compute_capability == 90;
+}
+
+bool arch_is_sm80_or_later(const SpaceContext& context, const Config&) {
+  return context.target.compute_capability == 80 || context.target.compute_capability == 90;
+}
+
+bool layout_is_tn(const SpaceContext& context, const Config&) {
+  return context.problem.layout == Layout::kTN;
+}
+
+bool k_is_not_zero(const SpaceContext& context, const Config&) { return context.problem.k > 0; }
+
+bool tile_m_is_needed(const SpaceContext& context, const Config& config) {
+  return is_needed(config, "tile_m", context.problem.m);
+}
+
+bool tile_n_is_needed(const SpaceContext& context, const Config& config) {
+  return is_needed(config, "tile_n", context.problem.n);
+}
+
+}  // namespace gemmsmith

@@ -1,0 +1,162 @@
+// The space of family sm80_mma (kernels/sm80_mma.cu): cp.async + ldmatrix + mma.sync. The formulas
+// restate the kernel's own header comment; its static_asserts keep them honest.
+#include <algorithm>
+
+#include "base/numbers.h"
+#include "space/common_constraints.h"
+#include "space/family.h"
+#include "space/footprint.h"
+
+namespace gemmsmith {
+namespace {
+
+int warps(const Config& config) {
+  return config.at("warps_m") * config.at("warps_n") * config.at("warps_k");
+}
+
+bool warps_are_few(const SpaceContext&, const Config& config) { return warps(config) <= 8; }
+
+bool warps_share_whole_blocks(const SpaceContext&, const Config& config) {
+  return config.at("tile_m") % (16 * config.at("warps_m")) == 0 &&
+         config.at("tile_n") % (8 * config.at("warps_n")) == 0;
+}
+
+bool k_slices_are_whole(const SpaceContext&, const Config& config) {
+  return config.at("tile_k") % (16 * config.at("warps_k")) == 0;
+}
+
+// Elements of the tile that one warp accumulates: a 64x64 warp tile keeps 128 f32 registers a
+// thread, the most that fits beside two sets of fragments without spilling.
+int warp_tile_elements(const Config& config) {
+  return config.at("tile_m") / config.at("warps_m") * (config.at("tile_n") / config.at("warps_n"));
+}
+
+bool accumulators_fit(const SpaceContext& context, const Config& config) {
+  const int most = context.problem.accumulator == DataType::kF16 ? 8192 : 4096;
+  return warp_tile_elements(config) <= most;
+}
+
+// A warp with a tiny share of a large tile reads more fragments than it multiplies.
+bool warps_have_work(const SpaceContext&, const Config& config) {
+  return warp_tile_elements(config) >= 128 &&
+         (warps(config) == 1 || warp_tile_elements(config) >= 256);
+}
+
+bool operands_are_aligned(const SpaceContext& context, const Config&) {
+  const Problem& problem = context.problem;
+  return problem.lda % 8 == 0 && problem.ldb % 8 == 0 && problem.alignment.a % 16 == 0 &&
+         problem.alignment.b % 16 == 0;
+}
+
+int shared_bytes(const Config& config) {
+  const int ring =
+      config.at("stages") * (config.at("tile_m") + config.at("tile_n")) * config.at("tile_k") * 2;
+  const int warps_k = config.at("warps_k");
+  const int staged =
+      config.at("tile_m") * (config.at("tile_n") + 8) * (warps_k == 1 ? 2 : 4 * warps_k);
+  return std::max(ring, staged);
+}
+
+bool shared_memory_fits(const SpaceContext& context, const Config& config) {
+  return shared_bytes(config) <= context.target.shared_bytes_per_block;
+}
+
+bool stages_have_k_tiles(const SpaceContext& context, const Config& config) {
+  const auto k_tiles = ceil_div(context.problem.k, config.at("tile_k"));
+  return config.at("stages") <= std::max<std::int64_t>(k_tiles, 2);
+}
+
+}  // namespace
+
+Footprint sm80_mma_footprint(const Config& config) {
+  return {32 * warps(config), shared_bytes(config)};
+}
+
+const Family& sm80_mma_family() {
+  static const Family family = {
+      "sm80_mma",
+      "sm80_mma.cu",
+      {
+          {"tile_m", "m", Binding::kCompile, 64, {16, 32, 64, 96, 128, 160, 256}},
+          {"tile_n", "n", Binding::kCompile, 64, {16, 32, 64, 96, 128, 160, 256}},
+          {"warps_m", "wm", Binding::kCompile, 2, {1, 2, 4}},
+          {"warps_n", "wn", Binding::kCompile, 2, {1, 2, 4}},
+          {"tile_k", "k", Binding::kCompile, 32, {16, 32, 64, 128}},
+          {"warps_k", "wk", Binding::kCompile, 1, {1, 2, 4, 8}},
+          {"stages", "s", Binding::kCompile, 3, {2, 3, 4, 5, 6, 8}},
+          {"persistent", "ps", Binding::kLaunch, 0, {0, 1}},
+          {"group", "g", Binding::kLaunch, 8, {1, 2, 4, 8, 16, 32}},
+          {"raster", "r", Binding::kLaunch, 0, {0, 1}},
+          {"pdl", "d", Binding::kLaunch, 1, {0, 1}},
+          {"register_usage_level",
+           "rul",
+           Binding::kCompile,
+           5,
+           {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
+           true},
+          {"maxrregcount", "mr", Binding::kCompile, 0, {0, 64, 96, 128, 168, 255}, true},
+      },
+      {
+          {"arch_is_sm80_or_later",
+           "cp.async and mma.sync m16n8k16 need compute capability 8.0",
+           {"tile_m"},
+           &arch_is_sm80_or_later},
+          {"layout_is_tn",
+           "the kernel reads A and B with k contiguous (layout tn)",
+           {"tile_m"},
+           &layout_is_tn},
+          {"k_is_not_zero",
+           "a product with k = 0 has no k tile to load",
+           {"tile_m"},
+           &k_is_not_zero},
+          {"operands_are_aligned",
+           "16-byte cp.async needs 16-byte aligned A and B and lda, ldb that are multiples of 8",
+           {"tile_m"},
+           &operands_are_aligned},
+          {"tile_m_is_needed",
+           "a smaller tile_m already covers all of m",
+           {"tile_m"},
+           &tile_m_is_needed},
+          {"tile_n_is_needed",
+           "a smaller tile_n already covers all of n",
+           {"tile_n"},
+           &tile_n_is_needed},
+          {"warps_share_whole_blocks",
+           "tile_m must be whole 16-row blocks a warp and tile_n whole 8-column blocks",
+           {"tile_m", "tile_n", "warps_m", "warps_n"},
+           &warps_share_whole_blocks},
+          {"accumulators_fit",
+           "a warp tile above 64x64 (128x64 with f16 accumulation) does not fit the registers",
+           {"tile_m", "tile_n", "warps_m", "warps_n"},
+           &accumulators_fit},
+          {"k_slices_are_whole",
+           "warps_k must cut tile_k into whole 16-wide steps",
+           {"tile_k", "warps_k"},
+           &k_slices_are_whole},
+          {"warps_are_few",
+           "at most 8 warps a block",
+           {"warps_m", "warps_n", "warps_k"},
+           &warps_are_few},
+          {"warps_have_work",
+           "a warp needs at least a 16x16 piece of the tile (16x8 alone)",
+           {"tile_m", "tile_n", "warps_m", "warps_n", "warps_k"},
+           &warps_have_work},
+          {"shared_memory_fits",
+           "stages or the staged tile exceed the shared memory of a block",
+           {"tile_m", "tile_n", "tile_k", "warps_k", "stages"},
+           &shared_memory_fits},
+          {"stages_have_k_tiles",
+           "more stages than k tiles to fill them",
+           {"tile_k", "stages"},
+           &stages_have_k_tiles},
+      },
+      {
+          {"a100-f16-128x64x32-s2", "sm80_mma:m128.s2",
+           "recommended for A100 f16: 128x64x32, 128 threads, 2 stages"},
+          {"a100-f16-128x64x32-s3", "sm80_mma:m128",
+           "recommended for A100 f16: 128x64x32, 128 threads, 3 stages"},
+      }};
+  return family;
+}
+
+}  // namespace gemmsmith

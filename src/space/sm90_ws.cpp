@@ -1,0 +1,281 @@
+// The space of family sm90_ws (kernels/sm90_ws.cu): Hopper's warp-specialised TMA + wgmma kernel.
+// The formulas here restate the kernel's own header comment; its static_asserts keep them honest.
+#include <algorithm>
+
+#include "base/numbers.h"
+#include "space/common_constraints.h"
+#include "space/family.h"
+#include "space/footprint.h"
+
+namespace gemmsmith {
+namespace {
+
+constexpr int kCooperative = 0;
+constexpr int kPingpong = 1;
+constexpr int kEpilogueTma = 0;
+
+// Rows and columns of the tile that one consumer warpgroup accumulates.
+struct ConsumerTile {
+  int rows = 0;
+  int columns = 0;
+};
+
+ConsumerTile consumer_tile(const Config& config) {
+  const int tile_m = config.at("tile_m");
+  const int tile_n = config.at("tile_n");
+  if (config.at("consumers") == 1 || config.at("schedule") == kPingpong) return {tile_m, tile_n};
+  if (tile_m % 128 == 0) return {tile_m / 2, tile_n};
+  return {tile_m, tile_n / 2};
+}
+
+int accumulator_registers(const Config& config, DataType accumulator) {
+  const ConsumerTile tile = consumer_tile(config);
+  return tile.rows / 64 * tile.columns / (accumulator == DataType::kF16 ? 4 : 2);
+}
+
+// Most accumulator registers a thread can hold beside the loop's own: 208 of the 240 that
+// setmaxnreg leaves two consumers. (NVRTC 13.0 spills or serialises wgmma above that.)
+constexpr int kMaxAccumulatorRegisters = 208;
+
+bool consumers_share_whole_blocks(const SpaceContext&, const Config& config) {
+  const ConsumerTile tile = consumer_tile(config);
+  return tile.rows % 64 == 0 && tile.columns % 8 == 0;
+}
+
+bool accumulators_fit(const SpaceContext& context, const Config& config) {
+  return accumulator_registers(config, context.problem.accumulator) <= kMaxAccumulatorRegisters;
+}
+
+bool pingpong_takes_two(const SpaceContext&, const Config& config) {
+  return config.at("schedule") == kCooperative || config.at("consumers") == 2;
+}
+
+// Two consumers of 64 rows each are the point of a second consumer; a wide single-consumer tile
+// leaves half the tensor core's issue slots empty.
+bool wide_tiles_take_two(const SpaceContext&, const Config& config) {
+  return config.at("consumers") == 2 || config.at("tile_m") <= 128;
+}
+
+bool multicast_slices_are_whole(const SpaceContext&, const Config& config) {
+  return config.at("tile_m") % (8 * config.at("cluster_n")) == 0 &&
+         config.at("tile_n") % (8 * config.at("cluster_m")) == 0;
+}
+
+bool cluster_within_four(const SpaceContext&, const Config& config) {
+  return config.at("cluster_m") * config.at("cluster_n") <= 4;
+}
+
+bool split_takes_the_cluster(const SpaceContext&, const Config& config) {
+  return config.at("split") == 0 || (config.at("cluster_m") == 1 && config.at("cluster_n") == 1 &&
+                                     config.at("schedule") == kCooperative);
+}
+
+bool split_stores_directly(const SpaceContext&, const Config& config) {
+  return config.at("split") == 0 || config.at("epilogue") != kEpilogueTma;
+}
+
+bool split_agrees(const SpaceContext&, const Config& config) {
+  return (config.at("split_k") > 1) == (config.at("split") == 1);
+}
+
+bool split_has_k_tiles(const SpaceContext& context, const Config& config) {
+  const int split_k = config.at("split_k");
+  return split_k == 1 || ceil_div(context.problem.k, config.at("tile_k")) >= split_k;
+}
+
+bool split_is_not_persistent(const SpaceContext&, const Config& config) {
+  return config.at("split") == 0 || config.at("persistent") == 0;
+}
+
+bool pingpong_is_persistent(const SpaceContext&, const Config& config) {
+  return config.at("schedule") == kCooperative || config.at("persistent") == 1;
+}
+
+bool tma_reads_the_operands(const SpaceContext& context, const Config&) {
+  const Problem& problem = context.problem;
+  return problem.lda % 8 == 0 && problem.ldb % 8 == 0 && problem.alignment.a % 16 == 0 &&
+         problem.alignment.b % 16 == 0;
+}
+
+bool tma_writes_d(const SpaceContext& context, const Config& config) {
+  return config.at("epilogue") != kEpilogueTma ||
+         (context.problem.ldd % 8 == 0 && context.problem.alignment.d % 16 == 0);
+}
+
+int staging_bytes(const Config& config) {
+  if (config.at("epilogue") != kEpilogueTma || config.at("split") == 1) return 0;
+  const int columns = consumer_tile(config).columns;
+  return (columns > 64 ? 2 : 1) * std::min(columns, 64) * 128;
+}
+
+int exchange_bytes(const Config& config) {
+  const int split_k = config.at("split_k");
+  if (config.at("split") == 0) return 0;
+  const ConsumerTile tile = consumer_tile(config);
+  const int fragments = tile.rows / 64 * tile.columns / 8;
+  return config.at("consumers") * (split_k - 1) * static_cast<int>(ceil_div(fragments, split_k)) *
+         2048;
+}
+
+int shared_bytes(const Config& config) {
+  const int stages = config.at("stages");
+  return stages * (config.at("tile_m") + config.at("tile_n")) * config.at("tile_k") * 2 +
+         config.at("consumers") * staging_bytes(config) + exchange_bytes(config) + 16 * stages + 16;
+}
+
+bool shared_memory_fits(const SpaceContext& context, const Config& config) {
+  return shared_bytes(config) <= context.target.shared_bytes_per_block;
+}
+
+// Multicasting CTAs need neighbours: a cluster wider than the grid of tiles multiplies nothing.
+bool cluster_fits_the_tiles(const SpaceContext& context, const Config& config) {
+  return config.at("cluster_m") <= ceil_div(context.problem.m, config.at("tile_m")) &&
+         config.at("cluster_n") <= ceil_div(context.problem.n, config.at("tile_n"));
+}
+
+// More stages than k tiles (of one split) never fill.
+bool stages_have_k_tiles(const SpaceContext& context, const Config& config) {
+  const auto k_tiles =
+      ceil_div(ceil_div(std::max<std::int64_t>(context.problem.k, 1), config.at("tile_k")),
+               config.at("split_k"));
+  return config.at("stages") <= std::max<std::int64_t>(k_tiles, 2) || config.at("persistent") == 1;
+}
+
+}  // namespace
+
+Footprint sm90_ws_footprint(const Config& config, DataType accumulator) {
+  const int consumers = config.at("consumers");
+  const bool moves_registers = consumers == 2 && accumulator_registers(config, accumulator) > 96;
+  return {128 * consumers + (moves_registers ? 128 : 32), shared_bytes(config)};
+}
+
+const Family& sm90_ws_family() {
+  static const Family family = {
+      "sm90_ws",
+      "sm90_ws.cu",
+      {
+          {"consumers", "w", Binding::kCompile, 1, {1, 2}},
+          {"schedule", "pp", Binding::kCompile, kCooperative, {kCooperative, kPingpong}},
+          {"tile_m", "m", Binding::kCompile, 64, {64, 128, 192, 256}},
+          {"tile_n",
+           "n",
+           Binding::kCompile,
+           64,
+           {8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 208, 224, 256}},
+          {"tile_k", "k", Binding::kCompile, 64, {64, 128}},
+          {"epilogue", "e", Binding::kCompile, kEpilogueTma, {0, 1}},
+          {"split", "sp", Binding::kCompile, 0, {0, 1}},
+          {"cluster_m", "cm", Binding::kCompile, 1, {1, 2, 4}},
+          {"cluster_n", "cn", Binding::kCompile, 1, {1, 2, 4}},
+          {"stages", "s", Binding::kCompile, 4, {2, 3, 4, 5, 6, 8, 10, 12}},
+          {"split_k", "sk", Binding::kLaunch, 1, {1, 2, 3, 4, 6, 8, 12, 16}},
+          {"persistent", "ps", Binding::kLaunch, 0, {0, 1}},
+          {"group", "g", Binding::kLaunch, 8, {1, 2, 4, 8, 16, 32}},
+          {"raster", "r", Binding::kLaunch, 0, {0, 1}},
+          {"pdl", "d", Binding::kLaunch, 1, {0, 1}},
+          {"register_usage_level",
+           "rul",
+           Binding::kCompile,
+           5,
+           {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
+           true},
+      },
+      {
+          {"arch_is_sm90",
+           "TMA and wgmma need compute capability 9.0",
+           {"consumers"},
+           &arch_is_sm90},
+          {"layout_is_tn",
+           "the kernel reads A and B with k contiguous (layout tn)",
+           {"consumers"},
+           &layout_is_tn},
+          {"k_is_not_zero",
+           "a product with k = 0 has no k tile to wait for",
+           {"consumers"},
+           &k_is_not_zero},
+          {"tma_reads_the_operands",
+           "TMA needs 16-byte aligned A and B and lda, ldb that are multiples of 8 elements",
+           {"consumers"},
+           &tma_reads_the_operands},
+          {"pingpong_takes_two",
+           "a pingpong schedule alternates between two consumers",
+           {"consumers", "schedule"},
+           &pingpong_takes_two},
+          {"wide_tiles_take_two",
+           "tiles of more than 128 rows are for two consumers",
+           {"consumers", "tile_m"},
+           &wide_tiles_take_two},
+          {"tile_m_is_needed",
+           "a smaller tile_m already covers all of m",
+           {"tile_m"},
+           &tile_m_is_needed},
+          {"tile_n_is_needed",
+           "a smaller tile_n already covers all of n",
+           {"tile_n"},
+           &tile_n_is_needed},
+          {"consumers_share_whole_blocks",
+           "two cooperating consumers need tile_m in whole 128 rows, or tile_n in whole 16 columns",
+           {"consumers", "schedule", "tile_m", "tile_n"},
+           &consumers_share_whole_blocks},
+          {"accumulators_fit",
+           "more than 208 accumulator registers a thread spill or serialise wgmma",
+           {"consumers", "schedule", "tile_m", "tile_n"},
+           &accumulators_fit},
+          {"tma_writes_d",
+           "the TMA store needs a 16-byte aligned D and an ldd that is a multiple of 8 elements",
+           {"epilogue"},
+           &tma_writes_d},
+          {"split_stores_directly",
+           "split-K stores from the reduction, not through TMA",
+           {"epilogue", "split"},
+           &split_stores_directly},
+          {"split_takes_the_cluster",
+           "split-K uses the cluster itself: no multicast cluster, no pingpong",
+           {"split", "cluster_m", "cluster_n", "schedule"},
+           &split_takes_the_cluster},
+          {"cluster_within_four",
+           "multicast clusters above 4 CTAs never paid",
+           {"cluster_m", "cluster_n"},
+           &cluster_within_four},
+          {"multicast_slices_are_whole",
+           "each CTA of a cluster loads a slice of whole 8-row swizzle groups",
+           {"tile_m", "tile_n", "cluster_m", "cluster_n"},
+           &multicast_slices_are_whole},
+          {"cluster_fits_the_tiles",
+           "the cluster is larger than the grid of tiles",
+           {"tile_m", "tile_n", "cluster_m", "cluster_n"},
+           &cluster_fits_the_tiles},
+          {"split_agrees",
+           "split_k above 1 needs a kernel with split-K code, and only that",
+           {"split", "split_k"},
+           &split_agrees},
+          {"split_has_k_tiles",
+           "fewer k tiles than split_k",
+           {"tile_k", "split_k"},
+           &split_has_k_tiles},
+          {"shared_memory_fits",
+           "stages, staging and exchange exceed the shared memory of a block",
+           {"consumers", "schedule", "tile_m", "tile_n", "tile_k", "stages", "epilogue", "split",
+            "split_k"},
+           &shared_memory_fits},
+          {"split_is_not_persistent",
+           "a split-K cluster works on one tile",
+           {"split", "persistent"},
+           &split_is_not_persistent},
+          {"pingpong_is_persistent",
+           "with one tile a CTA the second pingpong consumer idles",
+           {"schedule", "persistent"},
+           &pingpong_is_persistent},
+          {"stages_have_k_tiles",
+           "more stages than k tiles to fill them",
+           {"tile_k", "stages", "split_k", "persistent"},
+           &stages_have_k_tiles},
+      },
+      {
+          {"h100-f16-128x128x64", "sm90_ws:w2.m128.n128.s3",
+           "recommended for H100 f16: 128x128x64, TMA store, 3 stages"},
+      }};
+  return family;
+}
+
+}  // namespace gemmsmith
