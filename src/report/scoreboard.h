@@ -1,0 +1,61 @@
+// scoreboard.h -- how a table of measurements compares with the library, shape by shape and as
+// geometric means, from final-stage rows only: what a run chose is judged by the rows of the run
+// that tested it again, so that the luck of the choice does not count.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/measurement.h"
+
+namespace gemmsmith::report {
+
+// One side's paired ratio over lt_tuned in both settings; above 1 is faster than lt_tuned.
+struct Side {
+  std::string config;
+  double chained = 1;
+  double foreign = 1;
+  double chained_us = 0;
+};
+
+struct ShapeLine {
+  Problem problem;
+  double lt_tuned_us = 0;
+  std::optional<Side> raw;              // our kernels alone
+  std::optional<Side> vendor;           // searched vendor configs alone
+  std::optional<Side> ours_and_vendor;  // the better of the two
+  Side served;                          // the selected plan; 1 where lt_tuned serves
+  Kind served_kind = Kind::kLtTuned;
+  bool served_lost = false;          // by the lost rule, in the last run that tested it
+  bool retested = false;             // the figures come from a run after the choosing one
+  std::map<Kind, double> baselines;  // lt_tuned's time over that baseline's
+};
+
+struct Means {
+  int shapes = 0;
+  int with_ours = 0;                                            // shapes that `raw` covers
+  double raw = 0, vendor = 0, ours_and_vendor = 0, served = 0;  // chained
+  double raw_foreign = 0, vendor_foreign = 0, ours_and_vendor_foreign = 0, served_foreign = 0;
+  double served_over_cublas = 0, served_over_autotune = 0, served_over_lt_first = 0;
+  int raw_wins = 0, raw_losses = 0, served_wins = 0, served_losses = 0;
+};
+
+struct Scoreboard {
+  std::vector<ShapeLine> shapes;  // in order of problem
+  Means overall;
+  std::vector<std::pair<std::string, Means>> buckets;  // by lt_tuned time: "<3 us", "3-5 us", ...
+  int failed = 0;                                      // rows whose status is not ok
+  int not_retested = 0;
+};
+
+Scoreboard make_scoreboard(std::span<const Measurement> rows);
+
+std::string to_text(const Scoreboard& board);  // for a terminal
+std::string to_markdown(const Scoreboard& board);
+std::string to_json(const Scoreboard& board);
+std::string to_csv(const Scoreboard& board);  // one line a shape
+
+}  // namespace gemmsmith::report

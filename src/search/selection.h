@@ -1,0 +1,48 @@
+// selection.h -- which plan serves a problem, from final-stage rows. A candidate must beat lt_tuned
+// by a clear margin back to back and between foreign kernels; otherwise lt_tuned serves.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/measurement.h"
+
+namespace gemmsmith {
+
+// A median gain of less than 1 % is a tie, and ties go to lt_tuned.
+constexpr double kLeastGain = 1.01;
+// Tested again, a plan has lost when the upper end of its interval is below this.
+constexpr double kLostBelow = 0.99;
+
+// Both settings of one finalist of one run.
+struct Finalist {
+  Kind kind = Kind::kKernel;
+  std::string config;
+  Measurement chained;
+  Measurement foreign;
+
+  bool ok() const { return chained.status == Status::kOk && foreign.status == Status::kOk; }
+  // Geometric mean of the two ratios: what finalists are ordered by.
+  double ratio() const;
+};
+
+// Pairs up final-stage rows of one problem (kernel and vendor kinds only; a config that lacks one
+// of its settings is left out), best first: by ratio, then kernel before vendor, then by text.
+std::vector<Finalist> finalists(std::span<const Measurement> rows);
+
+// In one setting: the 95 % interval is above 1 and the median gain at least kLeastGain.
+bool wins(const Measurement& row);
+bool wins(const Finalist& finalist);
+
+// In either setting.
+bool lost(const Finalist& finalist);
+
+// The best finalist that wins; none: lt_tuned serves.
+std::optional<Finalist> select(std::span<const Measurement> rows);
+
+// The best finalist of a kind that ran without fault, winning or not.
+std::optional<Finalist> best_of(std::span<const Measurement> rows, Kind kind);
+
+}  // namespace gemmsmith

@@ -1,0 +1,111 @@
+// tuner.h -- the main job: shapes in, measured candidates and selected plans out, every step in the
+// store before the next begins. Killed at any point, the next run goes on where this one stopped.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "measure/bench.h"
+#include "search/run_id.h"
+#include "store/store.h"
+
+namespace gemmsmith {
+
+// Raised whenever the way of measuring changes, so that old and new figures are never mixed.
+constexpr int kProtocolVersion = 1;
+
+struct TunerOptions {
+  std::string strategy = "evolutionary";  // search/strategy.h
+  int budget = 40;                        // our configs screened a problem
+  int vendor_budget = 24;                 // vendor configs screened a problem
+  int finalists = 2;                      // of ours
+  int vendor_finalists = 1;
+  int round = 8;          // configs a screening call; what a kill can lose
+  int space_limit = 160;  // ranked configs that the strategy may choose from
+  int per_kernel = 3;     // launch-time variants of one kernel among them
+  std::uint64_t seed = 1;
+  std::string command;  // argv, kept with the run
+  std::chrono::seconds lease{300};
+  // Where candidates come from; empty: policy::ranked_configs. A recording offers only what it has.
+  std::function<std::vector<Config>(const Problem&)> candidates;
+  // Identity of a config's kernel, part of a result's key; empty: no identity is kept.
+  std::function<std::string(const Config&, const Problem&)> kernel_hash;
+};
+
+// What the progress callback is told: after each bench call and at each problem's end.
+struct TuneEvent {
+  const Problem& problem;
+  int index = 0;  // of `total` problems, from 0
+  int total = 0;
+  std::string stage;  // "baselines", "screen", "vendor", "finals", "selected", "skipped", "failed"
+  int measured = 0;   // configs of this problem that have a screening row
+  int to_measure = 0;
+  std::string text;  // "kernel sm90_ws:... 1.12x", or what failed
+};
+
+enum class Outcome { kTuned, kAlreadyDone, kEmpty, kBusy, kFailed };
+const char* name(Outcome outcome);  // tuned done empty busy failed
+
+struct ProblemOutcome {
+  Problem problem;
+  Outcome outcome = Outcome::kTuned;
+  std::string error;  // of kFailed
+};
+
+struct TuneSummary {
+  std::string run;
+  std::vector<ProblemOutcome> problems;  // in the order given; those not reached are absent
+  bool interrupted = false;
+  int count(Outcome outcome) const;
+};
+
+// A kernel that tuning may want: compile these before the GPU is there.
+struct KernelRequest {
+  Config config;  // launch-time parameters at their default
+  DataType type = DataType::kF16;
+  DataType accumulator = DataType::kF32;
+};
+
+// Makes a bench in a fresh process with `pairs_factor` times the usual pairs.
+using BenchFactory = std::function<Result<std::unique_ptr<Bench>>(int pairs_factor)>;
+
+struct RetestOutcome {
+  Problem problem;
+  Winner winner;  // after the re-test
+  bool demoted = false;
+  std::string error;  // where the plan could not be tested again
+};
+
+struct RetestSummary {
+  std::string run;
+  std::vector<RetestOutcome> problems;
+  bool interrupted = false;
+};
+
+using TuneCallback = std::function<void(const TuneEvent&)>;
+
+// Tunes each problem that is not done. A problem that fails costs only itself; an error is returned
+// for what stops all work (store, environment).
+Result<TuneSummary> tune(Bench& bench, Store& store, std::span<const Problem> problems,
+                         const TunerOptions& options, const TuneCallback& callback = {});
+
+// Pairs the selected plan of each problem with lt_tuned again, with the best of ours and of the
+// vendor's beside it (the scoreboard's figures). A plan that has lost, and loses once more with
+// four times the pairs, gives way to lt_tuned.
+Result<RetestSummary> retest(const BenchFactory& make_bench, Store& store,
+                             std::span<const Problem> problems, const TunerOptions& options,
+                             const TuneCallback& callback = {});
+
+// Every kernel that tuning these problems on a target can propose, each once.
+std::vector<KernelRequest> kernels_to_prepare(std::span<const Problem> problems,
+                                              const Target& target, const TunerOptions& options);
+
+// The environment under which a bench's results are stored.
+Environment environment_of(const Bench& bench);
+
+}  // namespace gemmsmith
