@@ -1,0 +1,25 @@
+// cublaslt_family.h -- cuBLASLt's own configuration space as a family: an algorithm has a text like
+// "cublaslt:a66.t20.s35.c2.g3", is searched, stored and served like a kernel of ours.
+//
+// The numbers are the library's enumerators (cublasLtMatmulTile_t, cublasLtMatmulStages_t,
+// cublasLtClusterShape_t, cublasLtReductionScheme_t ...), so a text means the same algorithm only
+// for one version of the library; plans name the version beside it.
+#pragma once
+
+#include "space/family.h"
+#include "vendor/lt_matmul.h"
+
+namespace gemmsmith::vendor {
+
+// Parameters algo(a) tile(t) stages(s) split_k(k) reduction(r) swizzle(w) custom(c) inner_shape(i)
+// cluster(g). Its constraints are what is known without the library; the rest is AlgoCheck's.
+const Family& cublaslt_family();
+
+// The config of an algorithm that the library returned. kDevice where it cannot be read.
+Result<Config> to_config(const LtFunctions& lt, const cublasLtMatmulAlgo_t& algo);
+
+// Builds and checks the algorithm: AlgoInit, ConfigSetAttribute, AlgoCheck. kUnsupported names the
+// step, the config and the problem.
+Result<LtAlgo> to_algo(const Config& config, const LtMatmul& matmul);
+
+}  // namespace gemmsmith::vendor

@@ -1,0 +1,59 @@
+// lt_fallback.h -- the runtime's last resort: cuBLASLt with its heuristic's first algorithm, for
+// problems that nobody tuned.
+//
+// Descriptors and the chosen algorithm are kept for each problem. A warm call takes no lock and
+// allocates nothing: readers walk a fixed table of atomic pointers. A miss takes a mutex, asks the
+// heuristic (about 70 us) and publishes the entry. A full table is replaced by an empty one, the
+// old one freed once no reader can be inside it, so a server with ever new shapes stays bounded.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "vendor/lt_matmul.h"
+
+namespace gemmsmith::vendor {
+
+class LtFallback {
+ public:
+  explicit LtFallback(std::shared_ptr<const LtHandle> handle, std::size_t capacity = 4096);
+  ~LtFallback();
+  LtFallback(const LtFallback&) = delete;
+  LtFallback& operator=(const LtFallback&) = delete;
+
+  // Enqueues D = alpha op(A) op(B) + beta C. `problem`'s alignment must be that of the pointers;
+  // its alpha and beta are ignored. Errors: kUnsupported (no algorithm; empty problem or k = 0),
+  // kDevice.
+  Result<void> run(const Problem& problem, const Operands& operands, const Scalars& scalars,
+                   const Workspace& workspace, CUstream stream);
+
+  std::size_t size() const;  // problems remembered now
+
+ private:
+  struct Entry;
+  struct Table;
+  class Reader;
+
+  Result<const Entry*> insert(const Problem& problem, ScalarMode mode, std::int64_t bytes,
+                              std::size_t hash);
+  void free_unread_tables();
+
+  // Readers in the table, counted apart by thread so that they do not share a cache line.
+  static constexpr std::size_t kStripes = 16;
+  struct alignas(64) Stripe {
+    std::atomic<std::int64_t> readers{0};
+  };
+
+  std::shared_ptr<const LtHandle> handle_;
+  std::size_t capacity_;
+  std::array<Stripe, kStripes> stripes_;
+  std::atomic<Table*> table_;
+  std::mutex mutex_;  // of insertion
+  std::vector<std::unique_ptr<Table>> retired_;
+};
+
+}  // namespace gemmsmith::vendor
