@@ -133,6 +133,7 @@ class Event {
   CUevent get() const { return event_.get(); }
   Result<void> record(CUstream stream) const;
   Result<void> synchronize() const;
+  friend Result<double> elapsed_us(const Event& start, const Event& stop);
 
  private:
   OwnedHandle<CUevent, &Driver::EventDestroy_v2> event_;

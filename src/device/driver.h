@@ -37,6 +37,9 @@ struct Driver {
 // result is the same on every call.
 Result<const Driver*> load_driver();
 
+// The same for the library at `path`, anew on every call.
+Result<Driver> open_driver(const std::string& path);
+
 // "CUDA_ERROR_INVALID_VALUE: invalid argument".
 std::string describe(const Driver& driver, CUresult result);
 
