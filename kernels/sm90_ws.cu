@@ -24,7 +24,7 @@
 //   cooperative, 2 consumers, tile_m % 128 == 0:  R = tile_m / 128, C = tile_n
 //   cooperative, 2 consumers, otherwise:          R = tile_m / 64,  C = tile_n / 2  (tile_n % 16 ==
 //   0) pingpong (2 consumers) or 1 consumer:         R = tile_m / 64,  C = tile_n accumulator
-//   registers: R * C / 2 for f32, R * C / 4 for f16; at most 208. multicast slices: tile_m /
+//   registers: R * C / 2 for f32, R * C / 4 for f16; at most 192. multicast slices: tile_m /
 //   cluster_n and tile_n / cluster_m are multiples of 8. kSplit: cluster_m * cluster_n == 1,
 //   cooperative, one tile a cluster (not persistent). pingpong wants persistent launches: with one
 //   tile a CTA its second consumer idles.
@@ -81,11 +81,10 @@ struct AccumulatorRegister<true> {
 using Accumulator = AccumulatorRegister<kF16Accumulator>::Type;
 
 // Three warpgroups leave 168 registers a thread. Accumulators that need more than that get the
-// producer's: 3 * 168 = 40 + 2 * 232 = 24 + 2 * 240. Otherwise a single producer warp will do.
+// producer's: 3 * 168 = 40 + 2 * 232. Otherwise a single producer warp will do.
 constexpr bool kMovesRegisters = kConsumers == 2 && kRowBlocks * kRegisters > 96;
-constexpr bool kNeedsMost = kRowBlocks * kRegisters > 176;
-constexpr int kProducerRegisters = kNeedsMost ? 24 : 40;
-constexpr int kConsumerRegisters = kNeedsMost ? 240 : 232;
+constexpr int kProducerRegisters = 40;
+constexpr int kConsumerRegisters = 232;
 constexpr int kConsumerThreads = 128 * kConsumers;
 constexpr int kThreads = kConsumerThreads + (kMovesRegisters ? 128 : 32);
 constexpr u32 kProducerWarp = kConsumerThreads / 32;
@@ -106,7 +105,7 @@ constexpr u32 kExchangeOffset = kBarrierOffset + 16 * kStages + 16;
 
 static_assert(kTileM % 64 == 0 && kTileN % 8 == 0 && kTileK % 64 == 0, "tile is not whole blocks");
 static_assert(kColumns % 8 == 0, "two consumers cannot halve the columns into groups of 8");
-static_assert(kRowBlocks * kRegisters <= 208, "accumulators do not fit the registers");
+static_assert(kRowBlocks * kRegisters <= 192, "accumulators do not fit the registers");
 static_assert(kTileM / kClusterN % 8 == 0 && kTileN / kClusterM % 8 == 0,
               "a multicast slice is not whole swizzle groups of 8 rows");
 static_assert(!kPingpong || kConsumers == 2, "pingpong takes two consumers");
@@ -463,7 +462,7 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
     if constexpr (kMovesRegisters) grow_registers<kConsumerRegisters>();
     wait_for_predecessor();
     let_successor_start();
-    consume(map_d, args, place, warp / 4);
+    consume(map_d, args, place, kConsumers == 1 ? 0 : warp / 4);
   }
 
   // A peer may still be about to release a stage of ours; shared memory must be there for it.

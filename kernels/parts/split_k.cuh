@@ -113,7 +113,8 @@ __device__ __forceinline__ void split_reduce_and_store(
     u32 pairs[2];
     const int at_row = fragment_row + 64 * (group / kBlockGroups);
     const int at_column = fragment_column + 8 * (group % kBlockGroups);
-    finish_group<kElement>(args, scale, at_row, at_column, sum, pairs);
+    scale_group<kElement>(args, scale, at_row, at_column, sum);
+    round_group<kElement>(sum, pairs);
     store_group(args, aligned, at_row, at_column, pairs);
   }
 }

@@ -44,7 +44,8 @@ __device__ __forceinline__ void store_block_direct(const GemmArgs& args, Scale s
     float values[4];
     u32 pairs[2];
     fragment_group(block, group, values);
-    finish_group<kElement>(args, scale, row, column + 8 * group, values, pairs);
+    scale_group<kElement>(args, scale, row, column + 8 * group, values);
+    round_group<kElement>(values, pairs);
     store_group(args, aligned, row, column + 8 * group, pairs);
   }
 }

@@ -95,8 +95,9 @@ __device__ __forceinline__ void store_block_tma(const GemmArgs& args, const Tens
       for (int i = 0; i < (paired ? 2 : 1); ++i) {
         float values[4];
         fragment_group(block, first / 8 + group + i, values);
-        finish_group<kElement>(args, scale, fragment_row, fragment_column + first + 8 * (group + i),
-                               values, pairs[i]);
+        scale_group<kElement>(args, scale, fragment_row, fragment_column + first + 8 * (group + i),
+                              values);
+        round_group<kElement>(values, pairs[i]);
       }
       const u32 my_group = static_cast<u32>(group) + (paired ? address_group : 0u);
       const u32 address = buffer + my_group / kGroupsPerBox * kBoxBytes +

@@ -9,6 +9,7 @@
 // f32 accumulators: registers 4g..4g+3. f16 accumulators: registers 2g, 2g+1, a pair in each.
 #pragma once
 
+#include "parts/args.cuh"
 #include "parts/types.cuh"
 
 namespace gemmsmith_kernels {
@@ -19,6 +20,7 @@ struct Scale {
   float alpha;
   float beta;
 
+  __device__ __forceinline__ bool identity() const { return alpha == 1.0f && beta == 0.0f; }
   __device__ __forceinline__ float product(float value) const {
     return alpha == 0.0f ? 0.0f : alpha * value;
   }
@@ -47,30 +49,54 @@ __device__ __forceinline__ void fragment_group(const u32 (&registers)[kCount], i
   }
 }
 
-// beta * C added to one pair of neighbouring columns, each element only where it exists.
+// C's element at `pointer` where it exists, else zero. Predicated rather than branched around:
+// hundreds of these are unrolled, and `volatile` keeps them in order, so that few addresses live at
+// a time.
+template <int kElement>
+__device__ __forceinline__ float load_c(const u16* pointer, bool exists) {
+  u16 bits;
+  asm volatile(
+      "{\n"
+      ".reg .pred exists;\n"
+      "setp.ne.b32 exists, %2, 0;\n"
+      "mov.b16 %0, 0;\n"
+      "@exists ld.global.u16 %0, [%1];\n"
+      "}"
+      : "=h"(bits)
+      : "l"(pointer), "r"(static_cast<int>(exists))
+      : "memory");
+  return element_to_float<kElement>(bits);
+}
+
+// beta * C added to one pair of neighbouring columns.
 template <int kElement>
 __device__ __forceinline__ void add_c_pair(const GemmArgs& args, float beta, int row, int column,
                                            float& low, float& high) {
-  if (row >= args.m) return;
   const u16* const c = static_cast<const u16*>(args.c) + row * args.ldc + column;
-  if (column < args.n) low += beta * element_to_float<kElement>(c[0]);
-  if (column + 1 < args.n) high += beta * element_to_float<kElement>(c[1]);
+  const bool reads = beta != 0.0f && row < args.m;
+  low += beta * load_c<kElement>(c, reads && column < args.n);
+  high += beta * load_c<kElement>(c + 1, reads && column + 1 < args.n);
 }
 
-// One group of a fragment, scaled, C added, rounded: `pairs[0]` is the upper row, `pairs[1]` the
-// lower.
+// alpha and beta * C applied to one group of a fragment; `row`, `column` are those of its first
+// value. The column passes through an asm statement so that the optimiser cannot see hundreds of
+// related addresses and keep them in registers that the big tiles need for accumulators.
 template <int kElement>
-__device__ __forceinline__ void finish_group(const GemmArgs& args, Scale scale, int row, int column,
-                                             const float (&values)[4], u32 (&pairs)[2]) {
+__device__ __forceinline__ void scale_group(const GemmArgs& args, Scale scale, int row, int column,
+                                            float (&values)[4]) {
+  if (scale.identity()) return;
+  asm volatile("" : "+r"(column));
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    float low = scale.product(values[2 * half]);
-    float high = scale.product(values[2 * half + 1]);
-    if (scale.beta != 0.0f) {
-      add_c_pair<kElement>(args, scale.beta, row + 8 * half, column, low, high);
-    }
-    pairs[half] = pack_elements<kElement>(low, high);
-  }
+  for (int i = 0; i < 4; ++i) values[i] = scale.product(values[i]);
+  add_c_pair<kElement>(args, scale.beta, row, column, values[0], values[1]);
+  add_c_pair<kElement>(args, scale.beta, row + 8, column, values[2], values[3]);
+}
+
+// Rounds one group: `pairs[0]` is the upper row, `pairs[1]` the lower.
+template <int kElement>
+__device__ __forceinline__ void round_group(const float (&values)[4], u32 (&pairs)[2]) {
+  pairs[0] = pack_elements<kElement>(values[0], values[1]);
+  pairs[1] = pack_elements<kElement>(values[2], values[3]);
 }
 
 }  // namespace gemmsmith_kernels
