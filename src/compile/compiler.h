@@ -26,7 +26,7 @@ struct CompiledKernel {
   int static_shared_bytes = 0;
   int spill_bytes = 0;  // stores plus loads
   int stack_bytes = 0;
-  std::string log;      // the compiler's words, warnings included
+  std::string log;  // the compiler's words, warnings included
   double compile_s = 0;
   bool from_cache = false;
 };
@@ -39,6 +39,9 @@ class Compiler {
 
   // "nvrtc 13.0": part of every kernel's identity.
   const std::string& version() const;
+
+  // The identity that compile() gives the source's kernel; costs no compiling.
+  std::string hash_of(const KernelSource& source) const;
 
   // Never fails for bad source: the status tells. A Result error means the compiler itself is
   // unusable. Looks into the cache first and stores what it compiled.

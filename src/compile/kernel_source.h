@@ -14,11 +14,11 @@
 namespace gemmsmith::compile {
 
 struct KernelSource {
-  std::string name;          // "sm90_ws:m128.n256.k64 f16/f32 sm_90a": for people and logs
-  std::string file;          // "sm90_ws.cu"
+  std::string name;  // "sm90_ws:m128.n256.k64 f16/f32 sm_90a": for people and logs
+  std::string file;  // "sm90_ws.cu"
   std::string text;
   std::vector<std::pair<std::string, std::string>> headers;  // include name -> text
-  std::string architecture;  // "sm_90a"
+  std::string architecture;                                  // "sm_90a"
   std::vector<std::string> options;
 };
 
