@@ -7,12 +7,14 @@
 #include "base/result.h"
 #include "device/driver.h"
 #include "kernels/parts/args.cuh"
+#include "plan/launch_recipe.h"
 #include "space/family.h"
 
 namespace gemmsmith::plan {
 
 // What cuTensorMapEncodeTiled needs besides the base pointer: a row-major rows x columns matrix
-// seen in boxes of box_rows x box_columns elements, 128-byte swizzled.
+// seen in boxes of box_rows x box_columns elements. The swizzle spans one row of the box: 128, 64
+// or 32 bytes, none for 16.
 struct TensorMapShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -30,13 +32,19 @@ struct LaunchPlan {
   bool has_tensor_maps = false;
   DataType type = DataType::kF16;
   TensorMapShape map_a, map_b, map_d;
-  bool stores_by_tma = false;  // map_d is used
+  bool stores_by_tma = false;             // map_d is used
+  bool persistent = false;                // the grid is bounded by what the device holds at once
+  Alignment needs = {};                   // bytes that the base pointers must be multiples of
   gemmsmith_kernels::GemmArgs args = {};  // pointers null, scalars from the problem
 };
 
 // Fails (kUnsupported, naming the rule) where a constraint forbids the config for the problem.
 Result<LaunchPlan> make_launch_plan(const Config& config, const Problem& problem,
                                     const Target& target);
+
+// The launch of a recipe on a problem: arithmetic only. Fails (kUnsupported) where the problem is
+// empty, has more tiles than a grid can count, or has strides the recipe's loads cannot take.
+Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& problem);
 
 struct Operands {
   const void* a = nullptr;
@@ -52,15 +60,17 @@ struct alignas(64) BoundLaunch {
   gemmsmith_kernels::GemmArgs args;
 };
 
-// Encodes tensor maps. kBadInput where a pointer is null or misaligned for them: names the operand.
+// Encodes tensor maps. kBadInput where a pointer is null or misaligned for the plan: names the
+// operand. C may be null where beta is 0 and lives on the host.
 Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Operands& operands);
 
-// One cuLaunchKernelEx. No allocation, no lock. Raises the function's shared memory limit is the
-// caller's task, once, with prepare().
+// One cuLaunchKernelEx. No allocation, no lock. The function must have been through prepare().
 CUresult launch(const Driver& driver, const LaunchPlan& plan, BoundLaunch& bound,
                 CUfunction function, CUstream stream);
 
-// Sets the function's dynamic shared memory limit and allows clusters above 8. Once after loading.
-Result<void> prepare(const Driver& driver, const LaunchPlan& plan, CUfunction function);
+// Once after loading: sets the function's dynamic shared memory limit, allows clusters above 8, and
+// lowers a persistent plan's grid to what the device holds at once: CTAs beyond that would start
+// after the others have finished. Errors: kDevice, also where not even one cluster fits.
+Result<void> prepare(const Driver& driver, LaunchPlan& plan, CUfunction function);
 
 }  // namespace gemmsmith::plan

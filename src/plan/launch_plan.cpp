@@ -1,0 +1,256 @@
+#include "plan/launch_plan.h"
+
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "base/numbers.h"
+
+namespace gemmsmith::plan {
+namespace {
+
+using gemmsmith_kernels::TensorMap;
+static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
+
+constexpr int kLoadBytes = 16;  // one cp.async, and the unit of TMA's addresses and strides
+constexpr int kBoxColumns = 64;
+constexpr int kStoreRows = 64;  // a warpgroup stores 64 rows at a time
+constexpr std::int64_t kMaxCtas = std::numeric_limits<std::int32_t>::max();
+constexpr int kPortableCluster = 8;  // larger clusters must be asked for
+
+Result<void> check_strides(const LaunchRecipe& recipe, const Problem& problem) {
+  const std::int64_t unit = kLoadBytes / size_bytes(problem.type);
+  const auto check = [&](const char* operand, std::int64_t ld) -> Result<void> {
+    if (ld % unit == 0) return {};
+    return fail(ErrorCode::kUnsupported,
+                "the kernel cannot launch on {}: ld{} {} is not a multiple of {} elements",
+                describe(problem), operand, ld, unit);
+  };
+  GEMMSMITH_CHECK(check("a", problem.lda));
+  GEMMSMITH_CHECK(check("b", problem.ldb));
+  if (recipe.stores_by_tma()) GEMMSMITH_CHECK(check("d", problem.ldd));
+  return {};
+}
+
+void fill_args(const LaunchRecipe& recipe, const Problem& problem,
+               gemmsmith_kernels::GemmArgs& args) {
+  args.lda = problem.lda;
+  args.ldb = problem.ldb;
+  args.ldc = problem.ldc;
+  args.ldd = problem.ldd;
+  args.alpha = problem.alpha;
+  args.beta = problem.beta;
+  args.m = static_cast<int>(problem.m);
+  args.n = static_cast<int>(problem.n);
+  args.k = static_cast<int>(problem.k);
+  args.tiles_m = static_cast<int>(ceil_div(problem.m, recipe.tile_m));
+  args.tiles_n = static_cast<int>(ceil_div(problem.n, recipe.tile_n));
+  args.group = recipe.group;
+  args.raster = recipe.raster;
+  args.split_k = recipe.split_k;
+}
+
+void fill_maps(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& plan) {
+  if (!recipe.has_tensor_maps()) return;
+  plan.has_tensor_maps = true;
+  plan.map_a = {problem.m, problem.k, problem.lda, recipe.box_rows_a, kBoxColumns};
+  plan.map_b = {problem.n, problem.k, problem.ldb, recipe.box_rows_b, kBoxColumns};
+  if (!recipe.stores_by_tma()) return;
+  plan.stores_by_tma = true;
+  plan.map_d = {problem.m, problem.n, problem.ldd, kStoreRows, recipe.box_columns_d};
+}
+
+CUtensorMapSwizzle swizzle_of(int row_bytes) {
+  switch (row_bytes) {
+    case 128:
+      return CU_TENSOR_MAP_SWIZZLE_128B;
+    case 64:
+      return CU_TENSOR_MAP_SWIZZLE_64B;
+    case 32:
+      return CU_TENSOR_MAP_SWIZZLE_32B;
+    default:
+      return CU_TENSOR_MAP_SWIZZLE_NONE;
+  }
+}
+
+Result<void> encode(const Driver& driver, const TensorMapShape& shape, DataType type,
+                    const void* pointer, const char* operand, TensorMap& map) {
+  const int element_bytes = size_bytes(type);
+  const std::array<cuuint64_t, 2> sizes = {static_cast<cuuint64_t>(shape.columns),
+                                           static_cast<cuuint64_t>(shape.rows)};
+  const std::array<cuuint64_t, 1> strides = {static_cast<cuuint64_t>(shape.ld * element_bytes)};
+  const std::array<cuuint32_t, 2> box = {static_cast<cuuint32_t>(shape.box_columns),
+                                         static_cast<cuuint32_t>(shape.box_rows)};
+  const std::array<cuuint32_t, 2> steps = {1, 1};
+  CUtensorMap encoded = {};  // not in place: CUDA 13 aligns its type to 128 bytes
+  const CUresult result = driver.TensorMapEncodeTiled(
+      &encoded,
+      type == DataType::kBf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+      2, const_cast<void*>(pointer), sizes.data(), strides.data(), box.data(), steps.data(),
+      CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(shape.box_columns * element_bytes),
+      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result == CUDA_SUCCESS) {
+    std::memcpy(&map, &encoded, sizeof map);
+    return {};
+  }
+  return fail(ErrorCode::kDevice,
+              "cannot encode the tensor map of {} ({} x {}, ld {}, box {} x {}): {}", operand,
+              shape.rows, shape.columns, shape.ld, shape.box_rows, shape.box_columns,
+              describe(driver, result));
+}
+
+Result<void> check_pointer(const void* pointer, int alignment, const char* operand) {
+  if (pointer == nullptr) return fail(ErrorCode::kBadInput, "{} is a null pointer", operand);
+  if (reinterpret_cast<std::uintptr_t>(pointer) % static_cast<unsigned>(alignment) == 0) return {};
+  return fail(ErrorCode::kBadInput,
+              "{} = {} is not a multiple of {} bytes, which this kernel's loads or stores need",
+              operand, pointer, alignment);
+}
+
+// The launch's shape and attributes; `attributes` must outlive the result.
+CUlaunchConfig launch_config(const LaunchPlan& plan, CUstream stream,
+                             std::array<CUlaunchAttribute, 2>& attributes) {
+  CUlaunchConfig config = {};
+  config.gridDimX = plan.grid;
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = plan.block;
+  config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = plan.shared_bytes;
+  config.hStream = stream;
+  config.attrs = attributes.data();
+  if (plan.cluster > 1) {
+    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim.x = plan.cluster;
+    attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
+  }
+  if (plan.programmatic) {
+    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+  }
+  return config;
+}
+
+// CTAs of this launch that the current device holds at once.
+Result<std::int64_t> resident_ctas(const Driver& driver, const LaunchPlan& plan,
+                                   CUfunction function) {
+  int count = 0;
+  if (plan.cluster > 1) {
+    std::array<CUlaunchAttribute, 2> attributes = {};
+    const CUlaunchConfig config = launch_config(plan, nullptr, attributes);
+    GEMMSMITH_CHECK(check(driver, driver.OccupancyMaxActiveClusters(&count, function, &config),
+                          "asking how many clusters fit the device"));
+    return static_cast<std::int64_t>(count) * plan.cluster;
+  }
+  GEMMSMITH_CHECK(check(driver,
+                        driver.OccupancyMaxActiveBlocksPerMultiprocessor(
+                            &count, function, static_cast<int>(plan.block), plan.shared_bytes),
+                        "asking how many blocks fit an SM"));
+  CUdevice device = 0;
+  int sm_count = 0;
+  GEMMSMITH_CHECK(check(driver, driver.CtxGetDevice(&device), "asking for the current device"));
+  GEMMSMITH_CHECK(
+      check(driver,
+            driver.DeviceGetAttribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+            "asking for the number of SMs"));
+  return static_cast<std::int64_t>(count) * sm_count;
+}
+
+}  // namespace
+
+Result<LaunchPlan> make_launch_plan(const Config& config, const Problem& problem,
+                                    const Target& target) {
+  if (config.family->footprint == nullptr)
+    return fail(ErrorCode::kUnsupported, "{} is not a kernel of ours: no launch plan",
+                to_text(config));
+  if (const Constraint* rule = broken_rule({problem, target}, config); rule != nullptr)
+    return fail(ErrorCode::kUnsupported, "{} is not legal for {} on {}: {} ({})", to_text(config),
+                describe(problem), target.name, rule->id, rule->reason);
+  return make_launch_plan(make_recipe(config, problem.accumulator, target), problem);
+}
+
+Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& problem) {
+  if (problem.is_empty() || problem.k == 0)
+    return fail(ErrorCode::kUnsupported, "{} has no product to compute", describe(problem));
+  GEMMSMITH_CHECK(check_strides(recipe, problem));
+  LaunchPlan plan;
+  fill_args(recipe, problem, plan.args);
+  const std::int64_t clusters =
+      ceil_div(plan.args.tiles_m, recipe.cluster_m) * ceil_div(plan.args.tiles_n, recipe.cluster_n);
+  // Kernels count tiles in 32 bits, a step beyond the last one included.
+  if (clusters > kMaxCtas / recipe.cluster())
+    return fail(ErrorCode::kUnsupported, "{} has {} tiles of {}x{}: more than a grid can count",
+                describe(problem), clusters * recipe.cluster_m * recipe.cluster_n, recipe.tile_m,
+                recipe.tile_n);
+  const std::int64_t ctas = clusters * recipe.cluster();
+  plan.persistent = recipe.resident_ctas > 0;
+  plan.grid = static_cast<unsigned>(
+      plan.persistent && ctas > recipe.resident_ctas ? recipe.resident_ctas : ctas);
+  plan.block = static_cast<unsigned>(recipe.threads);
+  plan.cluster = static_cast<unsigned>(recipe.cluster());
+  plan.shared_bytes = static_cast<unsigned>(recipe.shared_bytes);
+  plan.programmatic = recipe.programmatic == 1;
+  plan.type = problem.type;
+  fill_maps(recipe, problem, plan);
+  const int element_bytes = size_bytes(problem.type);
+  plan.needs = {kLoadBytes, kLoadBytes, element_bytes,
+                plan.stores_by_tma ? kLoadBytes : element_bytes};
+  return plan;
+}
+
+Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Operands& operands) {
+  GEMMSMITH_CHECK(check_pointer(operands.a, plan.needs.a, "A"));
+  GEMMSMITH_CHECK(check_pointer(operands.b, plan.needs.b, "B"));
+  GEMMSMITH_CHECK(check_pointer(operands.d, plan.needs.d, "D"));
+  const bool may_read_c = plan.args.beta != 0 || plan.args.beta_device != nullptr;
+  if (may_read_c || operands.c != nullptr)
+    GEMMSMITH_CHECK(check_pointer(operands.c, plan.needs.c, "C"));
+  BoundLaunch bound = {};
+  bound.args = plan.args;
+  bound.args.a = operands.a;
+  bound.args.b = operands.b;
+  bound.args.c = operands.c;
+  bound.args.d = operands.d;
+  if (plan.has_tensor_maps) {
+    GEMMSMITH_CHECK(encode(driver, plan.map_a, plan.type, operands.a, "A", bound.map_a));
+    GEMMSMITH_CHECK(encode(driver, plan.map_b, plan.type, operands.b, "B", bound.map_b));
+  }
+  if (plan.stores_by_tma)
+    GEMMSMITH_CHECK(encode(driver, plan.map_d, plan.type, operands.d, "D", bound.map_d));
+  return bound;
+}
+
+CUresult launch(const Driver& driver, const LaunchPlan& plan, BoundLaunch& bound,
+                CUfunction function, CUstream stream) {
+  std::array<CUlaunchAttribute, 2> attributes = {};
+  const CUlaunchConfig config = launch_config(plan, stream, attributes);
+  void* with_maps[] = {&bound.map_a, &bound.map_b, &bound.map_d, &bound.args};
+  void* without_maps[] = {&bound.args};
+  return driver.LaunchKernelEx(&config, function, plan.has_tensor_maps ? with_maps : without_maps,
+                               nullptr);
+}
+
+Result<void> prepare(const Driver& driver, LaunchPlan& plan, CUfunction function) {
+  GEMMSMITH_CHECK(
+      check(driver,
+            driver.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                    static_cast<int>(plan.shared_bytes)),
+            "raising a kernel's shared memory limit"));
+  if (plan.cluster > kPortableCluster)
+    GEMMSMITH_CHECK(check(
+        driver,
+        driver.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+        "allowing clusters above 8"));
+  if (!plan.persistent) return {};
+  GEMMSMITH_TRY(const std::int64_t resident, resident_ctas(driver, plan, function));
+  if (resident < plan.cluster)
+    return fail(
+        ErrorCode::kDevice,
+        "a cluster of {} blocks with {} bytes of shared memory each does not fit the device",
+        plan.cluster, plan.shared_bytes);
+  if (plan.grid > resident) plan.grid = static_cast<unsigned>(resident);
+  return {};
+}
+
+}  // namespace gemmsmith::plan

@@ -1,0 +1,63 @@
+#include "plan/launch_recipe.h"
+
+#include <algorithm>
+
+namespace gemmsmith::plan {
+namespace {
+
+constexpr int kSwizzledColumns = 64;  // 128 bytes of 16-bit elements: the widest box of a map
+constexpr int kMaxCtasPerSm = 32;
+constexpr int kReservedSharedBytes = 1024;  // the driver's own, for each CTA
+
+int value_or(const Config& config, std::string_view parameter, int otherwise) {
+  return config.family->index_of(parameter) < 0 ? otherwise : config.at(parameter);
+}
+
+// An upper bound: how many registers a kernel takes is known after compiling only, so prepare()
+// lowers it to what the driver says.
+int resident_ctas(const LaunchRecipe& recipe, const Target& target) {
+  const int by_shared = target.shared_bytes_per_sm / (recipe.shared_bytes + kReservedSharedBytes);
+  const int by_threads = target.max_threads_per_sm / recipe.threads;
+  const int per_sm = std::max(1, std::min({by_shared, by_threads, kMaxCtasPerSm}));
+  const int clusters = per_sm * target.sm_count / recipe.cluster();
+  return std::max(1, clusters) * recipe.cluster();
+}
+
+// Columns of the tile that one consumer of sm90_ws stores.
+int consumer_columns(const Config& config) {
+  const bool halves_columns =
+      config.at("consumers") == 2 && config.at("schedule") == 0 && config.at("tile_m") % 128 != 0;
+  return halves_columns ? config.at("tile_n") / 2 : config.at("tile_n");
+}
+
+void add_tensor_maps(const Config& config, LaunchRecipe& recipe) {
+  // Each CTA of a cluster loads its slice of what the cluster shares.
+  recipe.box_rows_a = recipe.tile_m / recipe.cluster_n;
+  recipe.box_rows_b = recipe.tile_n / recipe.cluster_m;
+  if (config.at("epilogue") != 0 || config.at("split") != 0) return;
+  const int columns = consumer_columns(config);
+  recipe.box_columns_d = kSwizzledColumns;
+  while (columns % recipe.box_columns_d != 0) recipe.box_columns_d /= 2;
+}
+
+}  // namespace
+
+LaunchRecipe make_recipe(const Config& config, DataType accumulator, const Target& target) {
+  const Footprint footprint = config.family->footprint(config, accumulator);
+  LaunchRecipe recipe;
+  recipe.tile_m = config.at("tile_m");
+  recipe.tile_n = config.at("tile_n");
+  recipe.cluster_m = value_or(config, "cluster_m", 1);
+  recipe.cluster_n = value_or(config, "cluster_n", 1);
+  recipe.split_k = value_or(config, "split_k", 1);
+  recipe.group = value_or(config, "group", 1);
+  recipe.raster = value_or(config, "raster", 0);
+  recipe.programmatic = value_or(config, "pdl", 0);
+  recipe.threads = footprint.threads;
+  recipe.shared_bytes = footprint.shared_bytes;
+  if (value_or(config, "persistent", 0) == 1) recipe.resident_ctas = resident_ctas(recipe, target);
+  if (config.family == &sm90_ws_family()) add_tensor_maps(config, recipe);
+  return recipe;
+}
+
+}  // namespace gemmsmith::plan

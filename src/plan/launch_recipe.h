@@ -1,0 +1,43 @@
+// launch_recipe.h -- what a config fixes about its launches, whatever the sizes and leading
+// dimensions: plain data of one size, so that a plan table holds it as it is and serving a problem
+// needs neither the config's text nor its family.
+#pragma once
+
+#include <cstdint>
+
+#include "problem/problem.h"
+#include "problem/target.h"
+#include "space/family.h"
+
+namespace gemmsmith::plan {
+
+// The numbers of the families' header comments (kernels/sm90_ws.cu, kernels/sm80_mma.cu).
+struct LaunchRecipe {
+  std::int32_t tile_m = 0;
+  std::int32_t tile_n = 0;
+  std::int32_t cluster_m = 1;  // of tiles that share loads; 1 x 1 with split_k > 1
+  std::int32_t cluster_n = 1;
+  std::int32_t split_k = 1;  // CTAs of a cluster that share one tile
+  std::int32_t group = 1;
+  std::int32_t raster = 0;
+  std::int32_t threads = 0;
+  std::int32_t shared_bytes = 0;
+  // Persistent kernels: CTAs the device can hold at once, which bounds the grid. 0: not persistent.
+  std::int32_t resident_ctas = 0;
+  // Boxes of the tensor maps, in elements; 0 where the kernel takes none.
+  std::int32_t box_rows_a = 0;
+  std::int32_t box_rows_b = 0;
+  std::int32_t box_columns_d = 0;  // 0: D is not stored by TMA
+  std::int32_t programmatic = 0;   // 1: programmatic dependent launch
+
+  bool operator==(const LaunchRecipe&) const = default;
+
+  std::int32_t cluster() const { return cluster_m * cluster_n * split_k; }
+  bool has_tensor_maps() const { return box_rows_a > 0; }
+  bool stores_by_tma() const { return box_columns_d > 0; }
+};
+
+// The config must be legal on the target (broken_rule of space/family.h).
+LaunchRecipe make_recipe(const Config& config, DataType accumulator, const Target& target);
+
+}  // namespace gemmsmith::plan
