@@ -1,0 +1,209 @@
+/* gemmsmith.h -- the C API of gemmsmith: matrix products by kernels that were tuned, proved right
+ * and kept in a plan table, with cuBLASLt for every problem that no plan covers.
+ *
+ *   D = alpha * op(A) * op(B) + beta * C        A, B, C, D of one 16-bit type, column-major
+ *
+ * This header needs neither the CUDA toolkit nor C++; it compiles as C99 and as C++.
+ *
+ * Conventions
+ *
+ *  1. Every function that can fail returns a gemmsmithStatus_t, with cuBLAS's values. No function
+ *     throws, aborts or prints.
+ *  2. After a failure gemmsmithGetLastErrorString() tells what failed, on which argument, and what
+ *     to do. The text belongs to the calling thread; a success leaves it as it was.
+ *  3. Matrices are column-major, as in cuBLAS: element (i, j) of an r x c matrix with leading
+ *     dimension ld lies at i + j * ld, and ld >= max(1, r). op(A) is m x k, op(B) is k x n, C and D
+ *     are m x n. A row-major product is the column-major product of the exchanged operands.
+ *  4. Enumerators have the values of the CUDA types named beside them: a cast converts.
+ *  5. A structure starts with its size, which the caller sets: {sizeof(gemmsmithProblem_t)}. Fields
+ *     are only ever added at the end, and 0 in a new field means what was done before it existed.
+ *     A size too small is refused; so is a larger one of which the unknown part is not all zero.
+ *  6. Arguments are checked in a fixed order before anything is launched, and the first that breaks
+ *     a rule is reported: handle; problem, its size, transa, transb, type, compute_type,
+ *     pointer_mode, m, n, k, lda, ldb, ldc, ldd; alpha, beta; then, unless m or n is 0: A, B, C, D,
+ *     workspace. Leading dimensions are checked for empty matrices, too.
+ *  7. m = 0 or n = 0 succeeds and does nothing. k = 0 computes D = beta * C.
+ *  8. alpha and beta point to a float, or with GEMMSMITH_COMPUTE_16F to an IEEE half, on the host
+ * or (GEMMSMITH_POINTER_MODE_DEVICE) on the device. Host values are read before the call returns,
+ *     device values when the product runs.
+ *  9. Host values that are 0: with beta = 0, C is not read and may be NULL, and its NaNs do not
+ *     reach D; with alpha = 0 or k = 0, the same holds for A and B. Device values are unknown at
+ * the time of the call: the pointers must then be valid, and beta = 0 still never reads C.
+ * 10. Every pointer must be a multiple of its element's size; workspace of 256 bytes. D may equal
+ * C, with ldc = ldd. No other overlap of D with an operand is allowed; what is certain to overlap
+ *     (D equal to A or B) is refused, the rest is the caller's to avoid.
+ * 11. The work is enqueued on `stream` of the thread's current context and nothing waits. A thread
+ *     with no current context gets device 0's primary one, as in the CUDA runtime. Faults on the
+ *     device surface at the next synchronisation.
+ * 12. A handle serves any number of threads, streams and devices at once. The workspace belongs to
+ *     the call: two calls that may run at the same time need two workspaces.
+ * 13. A repeated call (same thread, problem and pointers, or pointers seen lately) takes no lock
+ * and allocates nothing.
+ * 14. Calls may be captured into CUDA graphs. Nothing is loaded, allocated or waited for while the
+ *     stream captures: gemmsmithCreate and gemmsmithLoadPlanTable, called with a context current,
+ *     put what is needed on its device; for a context that was never used outside a capture,
+ *     cuBLASLt serves, or the call fails with a text that says so and leaves the capture intact.
+ * 15. A plan is launched only where it is known to be right: device, leading dimensions and the
+ *     pointers' real alignment included. The same table, device and arguments give the same kernel
+ *     and the same bits.
+ * 16. gemmsmithDestroy unloads the kernels: finish the work that uses them and destroy the graphs
+ *     that hold them first, and destroy the handle before the contexts in which it was used.
+ */
+#ifndef GEMMSMITH_GEMMSMITH_H_
+#define GEMMSMITH_GEMMSMITH_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GEMMSMITH_VERSION_MAJOR 0
+#define GEMMSMITH_VERSION_MINOR 1
+#define GEMMSMITH_VERSION_PATCH 0
+/* cuBLAS's formula: 0.1.0 is 100, 1.2.3 is 10203. */
+#define GEMMSMITH_VERSION \
+  (GEMMSMITH_VERSION_MAJOR * 10000 + GEMMSMITH_VERSION_MINOR * 100 + GEMMSMITH_VERSION_PATCH)
+
+#if defined(__GNUC__)
+#define GEMMSMITH_API __attribute__((visibility("default")))
+#else
+#define GEMMSMITH_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* cublasStatus_t */
+typedef enum {
+  GEMMSMITH_STATUS_SUCCESS = 0,
+  GEMMSMITH_STATUS_NOT_INITIALIZED = 1,   /* no handle, driver, device or cuBLASLt */
+  GEMMSMITH_STATUS_ALLOC_FAILED = 3,      /* out of host memory */
+  GEMMSMITH_STATUS_INVALID_VALUE = 7,     /* an argument breaks a rule, or a file is not valid */
+  GEMMSMITH_STATUS_ARCH_MISMATCH = 8,     /* the plan table was made for another device */
+  GEMMSMITH_STATUS_MAPPING_ERROR = 11,    /* not returned; in the list because cuBLAS has it */
+  GEMMSMITH_STATUS_EXECUTION_FAILED = 13, /* the driver or cuBLASLt refused the work */
+  GEMMSMITH_STATUS_INTERNAL_ERROR = 14,   /* a broken promise of the library: please report it */
+  GEMMSMITH_STATUS_NOT_SUPPORTED = 15,    /* legal, but nothing here can compute it */
+  GEMMSMITH_STATUS_LICENSE_ERROR = 16     /* not returned; in the list because cuBLAS has it */
+} gemmsmithStatus_t;
+
+/* cublasOperation_t. For these real types C is the same as T. */
+typedef enum {
+  GEMMSMITH_OP_N = 0, /* op(X) = X */
+  GEMMSMITH_OP_T = 1, /* op(X) = X transposed */
+  GEMMSMITH_OP_C = 2
+} gemmsmithOperation_t;
+
+/* cudaDataType_t */
+typedef enum { GEMMSMITH_R_16F = 2, GEMMSMITH_R_16BF = 14 } gemmsmithDataType_t;
+
+/* cublasComputeType_t: the accumulator's type, and the type of alpha and beta. */
+typedef enum {
+  GEMMSMITH_COMPUTE_16F = 64, /* with GEMMSMITH_R_16F only */
+  GEMMSMITH_COMPUTE_32F = 68
+} gemmsmithComputeType_t;
+
+/* cublasPointerMode_t: where alpha and beta are. */
+typedef enum {
+  GEMMSMITH_POINTER_MODE_HOST = 0,
+  GEMMSMITH_POINTER_MODE_DEVICE = 1
+} gemmsmithPointerMode_t;
+
+typedef struct gemmsmithContext* gemmsmithHandle_t;
+
+/* cudaStream_t and CUstream are this same pointer type. */
+typedef struct CUstream_st* gemmsmithStream_t;
+
+/* What to compute, apart from values and pointers. Enumerations are kept as int32_t so that the
+ * layout is the same for every compiler. */
+typedef struct {
+  uint32_t size;        /* sizeof(gemmsmithProblem_t) */
+  int32_t transa;       /* gemmsmithOperation_t */
+  int32_t transb;       /* gemmsmithOperation_t */
+  int32_t type;         /* gemmsmithDataType_t of A, B, C and D */
+  int32_t compute_type; /* gemmsmithComputeType_t */
+  int32_t pointer_mode; /* gemmsmithPointerMode_t */
+  int64_t m;            /* 0 to 2^31 - 1, as n and k */
+  int64_t n;
+  int64_t k;
+  int64_t lda; /* in elements; at least max(1, rows of A as stored) */
+  int64_t ldb;
+  int64_t ldc;
+  int64_t ldd;
+} gemmsmithProblem_t;
+
+/* What serves a problem. */
+typedef enum {
+  GEMMSMITH_SOURCE_CUBLASLT = 0, /* cuBLASLt's heuristic choice */
+  GEMMSMITH_SOURCE_KERNEL = 1,   /* a kernel of the plan table */
+  GEMMSMITH_SOURCE_VENDOR = 2    /* a cuBLASLt configuration of the plan table */
+} gemmsmithSource_t;
+
+/* How well the plan table knows a problem. */
+typedef enum {
+  GEMMSMITH_MATCH_EXACT = 0,   /* it has a plan, which is used */
+  GEMMSMITH_MATCH_NONE = 1,    /* it has none, or none was loaded */
+  GEMMSMITH_MATCH_REJECTED = 2 /* it has one that cannot be used here: see `reason` */
+} gemmsmithMatch_t;
+
+typedef struct {
+  uint32_t size;            /* sizeof(gemmsmithPlanInfo_t), set by the caller */
+  int32_t source;           /* gemmsmithSource_t */
+  int32_t match;            /* gemmsmithMatch_t */
+  float expected_speedup;   /* over tuned cuBLASLt when it was measured; 0 where unknown */
+  uint64_t workspace_bytes; /* as gemmsmithGetWorkspaceSize */
+  char config[128];         /* "sm90_ws:m128.n256.k64", or "" for cuBLASLt's heuristic choice */
+  char reason[256];         /* why not a plan; "" with GEMMSMITH_MATCH_EXACT */
+} gemmsmithPlanInfo_t;
+
+/* The library's GEMMSMITH_VERSION, which may differ from the header's. */
+GEMMSMITH_API int gemmsmithGetVersion(void);
+
+/* "GEMMSMITH_STATUS_INVALID_VALUE", or "unknown status". Never NULL. */
+GEMMSMITH_API const char* gemmsmithGetStatusName(gemmsmithStatus_t status);
+
+/* What failed last on this thread; "" before the first failure. Valid until the next failure on the
+ * thread. Never NULL. */
+GEMMSMITH_API const char* gemmsmithGetLastErrorString(void);
+
+/* Succeeds without a GPU, too: what is missing is reported by the first call that needs it. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithCreate(gemmsmithHandle_t* handle);
+
+/* NULL is allowed. No other thread may be using the handle. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithDestroy(gemmsmithHandle_t handle);
+
+/* Reads and checks a plan table (docs/format_plan_table.md), which replaces the one in use; a file
+ * that fails leaves that one in place. With a context current, also loads the table's kernels on
+ * its device, and refuses (GEMMSMITH_STATUS_ARCH_MISMATCH) a table made for another device. May be
+ * called while other threads use the handle. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithLoadPlanTable(gemmsmithHandle_t handle, const char* path);
+
+/* The same from `bytes` bytes at `data`, which are copied. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithLoadPlanTableFromMemory(gemmsmithHandle_t handle,
+                                                                 const void* data, size_t bytes);
+
+/* D = alpha * op(A) * op(B) + beta * C, by the plan of the table that fits, else by cuBLASLt. Any
+ * workspace, none included, is accepted; a smaller one than gemmsmithGetWorkspaceSize reports may
+ * mean a slower choice. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithMatmul(gemmsmithHandle_t handle,
+                                                const gemmsmithProblem_t* problem,
+                                                const void* alpha, const void* A, const void* B,
+                                                const void* beta, const void* C, void* D,
+                                                void* workspace, size_t workspace_bytes,
+                                                gemmsmithStream_t stream);
+
+/* The workspace with which gemmsmithMatmul has its free choice for this problem. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithGetWorkspaceSize(gemmsmithHandle_t handle,
+                                                          const gemmsmithProblem_t* problem,
+                                                          size_t* bytes);
+
+/* What would serve the problem on the current device, for 256-byte aligned pointers, beta = 0 and
+ * the full workspace. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithGetPlanInfo(gemmsmithHandle_t handle,
+                                                     const gemmsmithProblem_t* problem,
+                                                     gemmsmithPlanInfo_t* info);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* GEMMSMITH_GEMMSMITH_H_ */

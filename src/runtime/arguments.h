@@ -1,0 +1,53 @@
+// arguments.h -- the C API's argument rules, in the order that gemmsmith.h promises (convention 6).
+// An error names the argument, its value and the rule.
+#pragma once
+
+#include <gemmsmith/gemmsmith.h>
+
+#include <cstddef>
+
+#include "base/result.h"
+#include "vendor/blas_types.h"
+
+namespace gemmsmith::runtime {
+
+// What gemmsmithMatmul was given, as it came.
+struct MatmulArguments {
+  const void* alpha = nullptr;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* beta = nullptr;
+  const void* c = nullptr;
+  void* d = nullptr;
+  void* workspace = nullptr;
+  std::size_t workspace_bytes = 0;
+  gemmsmithStream_t stream = nullptr;
+};
+
+// The same checked and in our own terms: row-major, operands exchanged.
+struct Call {
+  Problem problem;  // alpha and beta of the host (with device scalars: 1 and 1), real alignment
+  vendor::Scalars scalars;
+  vendor::Operands operands;
+  vendor::Workspace workspace;
+  gemmsmithStream_t stream = nullptr;
+
+  // D = beta * C: A and B are not read.
+  bool is_scaling() const {
+    return problem.k == 0 || (scalars.mode == vendor::ScalarMode::kHost && scalars.alpha == 0);
+  }
+};
+
+// Reads a problem of any accepted size and checks it. kBadInput, or kUnsupported for a type that
+// the library does not compute.
+Result<gemmsmithProblem_t> check_problem(const gemmsmithProblem_t* problem);
+
+// alpha and beta as they count in our own terms. The pointers must not be null.
+vendor::Scalars read_scalars(const gemmsmithProblem_t& problem, const void* alpha,
+                             const void* beta);
+
+// Everything else; `problem` comes from check_problem(). Pointers are not looked at for an empty
+// problem.
+Result<Call> check_call(const gemmsmithProblem_t& problem, const MatmulArguments& arguments);
+
+}  // namespace gemmsmith::runtime

@@ -1,0 +1,49 @@
+// device_state.h -- what the runtime keeps for one CUDA context: the device's numbers, cuBLASLt and
+// the scaling kernel. Made once for each context, outside of any capture, then only read.
+#pragma once
+
+#include <memory>
+
+#include "device/cuda.h"
+#include "runtime/arguments.h"
+#include "runtime/scale_kernel.h"
+#include "vendor/lt_fallback.h"
+
+namespace gemmsmith::runtime {
+
+class DeviceState {
+ public:
+  // For the current context. A machine without cuBLASLt still gets a state: plans need none.
+  // Errors: kEnvironment, kDevice.
+  static Result<std::unique_ptr<DeviceState>> create(const Driver& driver, CUcontext context);
+
+  const Driver& driver() const { return driver_; }
+  CUcontext context() const { return context_; }
+  const DeviceInfo& info() const { return info_; }
+
+  // Null where cuBLASLt is missing; lt_error() says why.
+  const std::shared_ptr<const vendor::LtHandle>& lt() const { return lt_; }
+  const Error& lt_error() const { return lt_error_; }
+
+  // Enqueues by cuBLASLt's heuristic choice.
+  Result<void> run_fallback(const Call& call);
+  // Enqueues D = beta * C.
+  Result<void> run_scaling(const Call& call) const;
+
+ private:
+  DeviceState(const Driver& driver, CUcontext context) : driver_(driver), context_(context) {}
+  void open_lt();
+  void load_scale_kernel();
+
+  const Driver& driver_;
+  CUcontext context_;
+  DeviceInfo info_;
+  std::shared_ptr<const vendor::LtHandle> lt_;
+  Error lt_error_;
+  std::unique_ptr<vendor::LtFallback> fallback_;
+  ScaleKernel scale_kernel_;
+  Error scale_error_;
+  bool has_scale_kernel_ = false;
+};
+
+}  // namespace gemmsmith::runtime
