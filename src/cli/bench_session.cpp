@@ -1,0 +1,71 @@
+#include "cli/bench_session.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/paths.h"
+#include "base/progress.h"
+#include "compile/cubin_cache.h"
+
+namespace gemmsmith::cli {
+
+Result<std::filesystem::path> store_path(const Session& session) {
+  if (const std::string& named = session.settings.value("store"); !named.empty())
+    return std::filesystem::path(named);
+  if (const auto directory = data_directory()) return *directory / "winners.db";
+  return fail(ErrorCode::kEnvironment,
+              "no place for the store: HOME is not set; pass --store FILE or set GEMMSMITH_STORE");
+}
+
+Result<BenchSettings> bench_settings(const Session& session) {
+  BenchSettings settings;
+  GEMMSMITH_TRY(const std::int64_t seed, session.settings.integer("seed", 0));
+  // 32 MiB: what cuBLASLt's own samples give it on Hopper; less would handicap the baselines.
+  GEMMSMITH_TRY(const std::int64_t mib, session.settings.integer("workspace_mib", 32));
+  settings.seed = static_cast<std::uint64_t>(seed);
+  settings.workspace_bytes = mib << 20;
+  return settings;
+}
+
+Result<int> compile_threads(const Session& session) {
+  GEMMSMITH_TRY(const std::int64_t threads, session.settings.integer("compile_threads", 0));
+  if (threads > 0) return static_cast<int>(threads);
+  // Each compiling thread holds about 60 MB; more than 8 would break the promise on memory.
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 8U));
+}
+
+std::string kernel_key(const Config& config, const Problem& problem) {
+  return fmt::format("{} {}/{}", kernel_text(config), name(problem.type),
+                     name(problem.accumulator));
+}
+
+Result<std::map<std::string, std::string>> compile_ahead(const Session& session,
+                                                         std::span<const KernelRequest> requests,
+                                                         const std::string& architecture) {
+  std::map<std::string, std::string> hashes;
+  if (requests.empty()) return hashes;
+  GEMMSMITH_TRY(const compile::Compiler compiler,
+                compile::Compiler::open(compile::CubinCache::open_default()));
+  std::vector<compile::KernelSource> sources;
+  std::vector<std::string> keys;
+  for (const KernelRequest& request : requests) {
+    GEMMSMITH_TRY(
+        compile::KernelSource source,
+        compile::kernel_source(request.config, request.type, request.accumulator, architecture));
+    sources.push_back(std::move(source));
+    keys.push_back(fmt::format("{} {}/{}", kernel_text(request.config), name(request.type),
+                               name(request.accumulator)));
+  }
+  GEMMSMITH_TRY(const int threads, compile_threads(session));
+  ProgressLine progress("kernels", static_cast<std::int64_t>(sources.size()), session.quiet);
+  std::int64_t done = 0;
+  GEMMSMITH_TRY(const std::vector<compile::CompiledKernel> kernels,
+                compiler.compile_all(sources, threads,
+                                     [&](std::size_t index, const compile::CompiledKernel&) {
+                                       progress.update(++done, sources[index].name);
+                                     }));
+  for (std::size_t i = 0; i < kernels.size(); ++i) hashes[keys[i]] = kernels[i].hash;
+  return hashes;
+}
+
+}  // namespace gemmsmith::cli

@@ -1,0 +1,36 @@
+// bench_session.h -- what tune, bench and verify need before they can measure: the store, the bench
+// on the chosen device, and kernels compiled ahead.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "cli/verb.h"
+#include "compile/compiler.h"
+#include "measure/bench.h"
+#include "search/tuner.h"
+#include "store/store.h"
+
+namespace gemmsmith::cli {
+
+// The store named by the settings, else $XDG_DATA_HOME/gemmsmith/winners.db.
+Result<std::filesystem::path> store_path(const Session& session);
+
+Result<BenchSettings> bench_settings(const Session& session);
+
+// Compiling threads: the setting, else one a core and at most 8.
+Result<int> compile_threads(const Session& session);
+
+// Compiles what tuning may ask for, with progress. Returns the identity of each kernel by
+// "kernel_text type/acc". A kernel that does not compile is no error here: measuring it says so.
+Result<std::map<std::string, std::string>> compile_ahead(const Session& session,
+                                                         std::span<const KernelRequest> requests,
+                                                         const std::string& architecture);
+
+// "kernel_text type/acc": the key of compile_ahead's result.
+std::string kernel_key(const Config& config, const Problem& problem);
+
+}  // namespace gemmsmith::cli

@@ -1,0 +1,145 @@
+// gemmsmith bench: chosen configs against the four baselines, paired in full.
+// gemmsmith verify: chosen or ranked configs proved right, no matter how fast.
+#include <iostream>
+#include <memory>
+
+#include "cli/bench_session.h"
+#include "cli/verb.h"
+#include "policy/analytic_ranker.h"
+
+namespace gemmsmith::cli {
+namespace {
+
+struct BenchOptions {
+  ProblemOptions problem;
+  std::vector<std::string> configs;
+  int ranked = 0;
+  int vendor = 0;
+  double require = 0;
+};
+
+// The configs named, or the best-ranked ones, that are legal for the problem.
+Result<std::vector<Config>> chosen_configs(const BenchOptions& options, Bench& bench,
+                                           const Problem& problem, int default_ranked) {
+  std::vector<Config> configs;
+  for (const std::string& text : options.configs) {
+    GEMMSMITH_TRY(const Config config, parse_config(text, kernel_families()));
+    const SpaceContext context{problem, bench.device().target};
+    if (const Constraint* broken = broken_rule(context, config))
+      return fail(ErrorCode::kBadInput, "{} is not legal for {}: {} ({})", text, describe(problem),
+                  broken->reason, broken->id);
+    configs.push_back(config);
+  }
+  const int ranked = options.ranked > 0 || !configs.empty() ? options.ranked : default_ranked;
+  if (ranked > 0)
+    for (const Config& config : policy::ranked_configs(problem, bench.device().target, ranked, 2))
+      configs.push_back(config);
+  if (options.vendor > 0) {
+    GEMMSMITH_TRY(const std::vector<Config> vendor, bench.vendor_configs(problem, options.vendor));
+    configs.insert(configs.end(), vendor.begin(), vendor.end());
+  }
+  return configs;
+}
+
+void add_row(Table& table, const Measurement& row) {
+  table.add({shape_name(row.problem), name(row.kind), row.config, name(row.status),
+             name(row.setting), name(row.cache), Cell(row.median_us, 3), Cell(row.low_us, 3),
+             Cell(row.high_us, 3), Cell(row.ratio, 4), Cell(row.ratio_low, 4),
+             Cell(row.ratio_high, 4)});
+}
+
+std::string repeat_line(const char* verb, const Session& session, const Measurement& row) {
+  return fmt::format("gemmsmith {} --device {} --mnk {} --type {} --acc {} --layout {} --config {}",
+                     verb, session.settings.value("device"), shape_name(row.problem),
+                     name(row.problem.type), name(row.problem.accumulator),
+                     name(row.problem.layout), row.config);
+}
+
+Result<int> run_bench(const BenchOptions& options, const Session& session) {
+  GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
+  GEMMSMITH_TRY(const BenchSettings settings, bench_settings(session));
+  GEMMSMITH_TRY(const std::unique_ptr<Bench> bench,
+                open_bench(session.settings.value("device"), settings));
+  Table table({"shape", "kind", "config", "status", "setting", "cache", "us", "low", "high",
+               "ratio", "ratio_low", "ratio_high"});
+  int bad = 0;
+  for (const Problem& problem : problems) {
+    if (problem.is_empty() || problem.k == 0) continue;
+    GEMMSMITH_TRY(const std::vector<Measurement> baselines, bench->baselines(problem));
+    for (const Measurement& row : baselines) add_row(table, row);
+    GEMMSMITH_TRY(const std::vector<Config> configs, chosen_configs(options, *bench, problem, 1));
+    GEMMSMITH_TRY(const std::vector<Measurement> rows, bench->finals(problem, configs));
+    for (const Measurement& row : rows) {
+      add_row(table, row);
+      const bool slow = options.require > 0 && row.ratio < options.require;
+      if (row.status == Status::kOk && !slow) continue;
+      ++bad;
+      fmt::print(stderr, "{} {}: {}{}\n  repeat with: {}\n", shape_name(problem), row.config,
+                 row.status != Status::kOk ? name(row.status) : "below the required ratio",
+                 row.detail.empty() ? "" : ", " + row.detail, repeat_line("bench", session, row));
+    }
+  }
+  std::cout << table.render(session.format);
+  return bad == 0 ? 0 : 1;
+}
+
+Result<int> run_verify(const BenchOptions& options, const Session& session) {
+  GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
+  GEMMSMITH_TRY(BenchSettings settings, bench_settings(session));
+  settings.screen_repeats = 1;
+  GEMMSMITH_TRY(const std::unique_ptr<Bench> bench,
+                open_bench(session.settings.value("device"), settings));
+  Table table({"shape", "config", "status", "detail"});
+  int bad = 0;
+  for (const Problem& problem : problems) {
+    if (problem.is_empty() || problem.k == 0) continue;
+    GEMMSMITH_TRY(const std::vector<Config> configs, chosen_configs(options, *bench, problem, 16));
+    GEMMSMITH_TRY(const std::vector<Measurement> rows, bench->screen(problem, configs));
+    for (const Measurement& row : rows) {
+      table.add({shape_name(row.problem), row.config, name(row.status), row.detail});
+      if (row.status == Status::kOk) continue;
+      ++bad;
+      fmt::print(stderr, "{} {}: {} {}\n  repeat with: {}\n", shape_name(problem), row.config,
+                 name(row.status), row.detail, repeat_line("verify", session, row));
+    }
+  }
+  std::cout << table.render(session.format);
+  return bad == 0 ? 0 : 1;
+}
+
+void add_common(CLI::App& app, BenchOptions& options, Session& session) {
+  options.problem.add_to(app);
+  app.add_option("--config", options.configs, "A config; may be repeated")->take_all();
+  app.add_option("--ranked", options.ranked, "Also the N best-ranked of our configs");
+  app.add_option("--vendor", options.vendor, "Also N of cuBLASLt's own configs");
+  add_setting_options(app, session, {"device", "seed", "workspace_mib", "compile_threads"});
+  add_output_options(app, session);
+}
+
+}  // namespace
+
+Verb add_bench(CLI::App& parent, Session& session) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* app = parent.add_subcommand("bench", "Time configs against the four baselines");
+  app->footer(
+      "Examples:\n"
+      "  gemmsmith bench --mnk 4096_4096_4096 --config sm90_ws:w2.m128.n256\n"
+      "  gemmsmith bench --mnk 64_64_8192 --ranked 8 --require 1.0");
+  add_common(*app, *options, session);
+  app->add_option("--require", options->require,
+                  "Exit 1 when a config's ratio to lt_tuned is below this");
+  return {app, [options, &session] { return run_bench(*options, session); }};
+}
+
+Verb add_verify(CLI::App& parent, Session& session) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* app = parent.add_subcommand("verify", "Prove configs right on a device");
+  app->footer(
+      "Examples:\n"
+      "  gemmsmith verify --mnk 127_65_1000 --ranked 40\n"
+      "  gemmsmith verify --shapes data/shapes/ragged.csv --ranked 64 --type bf16");
+  add_common(*app, *options, session);
+  return {app, [options, &session] { return run_verify(*options, session); }};
+}
+
+}  // namespace gemmsmith::cli

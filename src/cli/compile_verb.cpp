@@ -1,0 +1,203 @@
+// gemmsmith compile: every kernel that the constraints admit, compiled without a GPU; a spill or a
+// serialised wgmma is a bad result.
+#include <algorithm>
+#include <iostream>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "base/progress.h"
+#include "cli/bench_session.h"
+#include "cli/verb.h"
+#include "compile/compiler.h"
+#include "compile/cubin_cache.h"
+#include "policy/analytic_ranker.h"
+#include "space/space.h"
+
+namespace gemmsmith::cli {
+namespace {
+
+struct CompileOptions {
+  ProblemOptions problem;
+  std::string targets = "sm_90a,sm_80";
+  std::string family;
+  std::vector<std::string> configs;
+  int sample = 0;
+  int ranked = 0;
+  bool all_types = false;
+};
+
+struct Task {
+  Config config;
+  DataType type;
+  DataType accumulator;
+  std::string architecture;
+};
+
+Result<Target> target_of(const std::string& architecture) {
+  if (architecture == "sm_90a") return known_target("h200");
+  if (architecture == "sm_80") return known_target("a100");
+  return fail(ErrorCode::kBadInput, "--target '{}': expected sm_90a, sm_80 or both joined by ','",
+              architecture);
+}
+
+// A problem that every useful kernel is legal for: large in all dimensions.
+Problem roomy(const Problem& defaults) {
+  Problem problem = defaults;
+  problem.m = problem.n = problem.k = 16384;
+  problem.lda = problem.ldb = problem.ldc = problem.ldd = 0;
+  return *make_problem(problem);
+}
+
+std::vector<Config> kernels_of(const Family& family, const SpaceContext& context) {
+  std::vector<Config> kernels;
+  const auto keep = [&](const Config& config) {
+    kernels.push_back(config);
+    return true;
+  };
+  enumerate_kernels(family, context, keep);
+  // Kernels whose launch-time defaults are illegal (split-K with split_k 1, pingpong that must be
+  // persistent) are reached through a launch that is legal.
+  for (const char* variant : {"split_k", "persistent"}) {
+    Family adjusted = family;
+    const int index = adjusted.index_of(variant);
+    if (index < 0) continue;
+    adjusted.parameters[static_cast<std::size_t>(index)].default_value =
+        std::string_view(variant) == "split_k" ? 2 : 1;
+    enumerate_kernels(adjusted, context, [&](const Config& config) {
+      kernels.push_back({&family, config.values});
+      return true;
+    });
+  }
+  std::set<std::string> seen;
+  std::erase_if(kernels,
+                [&](const Config& config) { return !seen.insert(kernel_text(config)).second; });
+  return kernels;
+}
+
+std::vector<std::pair<DataType, DataType>> types_of(const CompileOptions& options,
+                                                    const Problem& problem) {
+  if (!options.all_types) return {{problem.type, problem.accumulator}};
+  return {{DataType::kF16, DataType::kF32},
+          {DataType::kBf16, DataType::kF32},
+          {DataType::kF16, DataType::kF16}};
+}
+
+Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t seed) {
+  GEMMSMITH_TRY(const Problem defaults, options.problem.defaults());
+  std::vector<Task> tasks;
+  std::stringstream list(options.targets);
+  for (std::string architecture; std::getline(list, architecture, ',');) {
+    GEMMSMITH_TRY(const Target target, target_of(architecture));
+    for (const auto& [type, accumulator] : types_of(options, defaults)) {
+      Problem problem = roomy(defaults);
+      problem.type = type;
+      problem.accumulator = accumulator;
+      const SpaceContext context{problem, target};
+      if (!options.configs.empty()) {
+        for (const std::string& text : options.configs) {
+          GEMMSMITH_TRY(const Config config, parse_config(text, kernel_families()));
+          tasks.push_back({config, type, accumulator, architecture});
+        }
+        continue;
+      }
+      if (options.ranked > 0) {
+        GEMMSMITH_TRY(std::vector<Problem> problems, options.problem.problems());
+        std::set<std::string> seen;
+        for (Problem& wanted : problems) {
+          wanted.type = type;
+          wanted.accumulator = accumulator;
+          for (const Config& config : policy::ranked_configs(wanted, target, options.ranked, 4))
+            if (seen.insert(kernel_text(config)).second)
+              tasks.push_back({config, type, accumulator, architecture});
+        }
+        continue;
+      }
+      for (const Family* family : kernel_families()) {
+        if (!options.family.empty() && family->name != options.family) continue;
+        for (const Config& config : kernels_of(*family, context))
+          tasks.push_back({config, type, accumulator, architecture});
+      }
+    }
+  }
+  if (options.sample > 0 && static_cast<std::size_t>(options.sample) < tasks.size()) {
+    std::mt19937_64 random(seed);
+    std::shuffle(tasks.begin(), tasks.end(), random);
+    tasks.resize(static_cast<std::size_t>(options.sample));
+  }
+  if (tasks.empty())
+    return fail(ErrorCode::kBadInput, "nothing to compile: no family '{}' on {}", options.family,
+                options.targets);
+  return tasks;
+}
+
+Result<int> run(const CompileOptions& options, const Session& session) {
+  GEMMSMITH_TRY(const int threads, compile_threads(session));
+  GEMMSMITH_TRY(const std::int64_t seed, session.settings.integer("seed", 0));
+  GEMMSMITH_TRY(const compile::Compiler compiler,
+                compile::Compiler::open(compile::CubinCache::open_default()));
+  GEMMSMITH_TRY(const std::vector<Task> tasks, tasks_of(options, static_cast<std::uint64_t>(seed)));
+
+  std::vector<compile::KernelSource> sources;
+  for (const Task& task : tasks) {
+    GEMMSMITH_TRY(
+        compile::KernelSource source,
+        compile::kernel_source(task.config, task.type, task.accumulator, task.architecture));
+    sources.push_back(std::move(source));
+  }
+  ProgressLine progress("kernels", static_cast<std::int64_t>(sources.size()), session.quiet);
+  std::int64_t done = 0;
+  const auto on_done = [&](std::size_t index, const compile::CompiledKernel&) {
+    progress.update(++done, sources[index].name);
+  };
+  GEMMSMITH_TRY(const std::vector<compile::CompiledKernel> kernels,
+                compiler.compile_all(sources, threads, on_done));
+
+  Table table({"kernel", "type", "acc", "target", "status", "registers", "spill_bytes", "compile_s",
+               "cached"});
+  int bad = 0;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const compile::CompiledKernel& kernel = kernels[i];
+    if (kernel.status != compile::KernelStatus::kOk) ++bad;
+    table.add({kernel_text(tasks[i].config), name(tasks[i].type), name(tasks[i].accumulator),
+               tasks[i].architecture, compile::name(kernel.status), kernel.registers,
+               kernel.spill_bytes, Cell(kernel.compile_s, 2), kernel.from_cache ? "yes" : "no"});
+  }
+  std::cout << table.render(session.format);
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    if (kernels[i].status != compile::KernelStatus::kOk)
+      fmt::print(stderr, "gemmsmith compile --target {} --type {} --acc {} --config {}\n{}\n",
+                 tasks[i].architecture, name(tasks[i].type), name(tasks[i].accumulator),
+                 to_text(tasks[i].config), kernels[i].log);
+  if (!session.quiet)
+    fmt::print(stderr, "{} kernels, {} rejected after compiling\n", kernels.size(), bad);
+  return bad == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+Verb add_compile(CLI::App& parent, Session& session) {
+  auto options = std::make_shared<CompileOptions>();
+  CLI::App* app = parent.add_subcommand(
+      "compile", "Compile kernels without a GPU and check them for spills and serialised wgmma");
+  app->footer(
+      "Examples:\n"
+      "  gemmsmith compile --target sm_90a,sm_80             every kernel the constraints admit\n"
+      "  gemmsmith compile --target sm_90a --sample 40 --seed 7\n"
+      "  gemmsmith compile --target sm_90a --shapes grid.csv --ranked 40   what `tune` will ask "
+      "for\n"
+      "  gemmsmith compile --config sm90_ws:w2.m128.n256");
+  options->problem.add_to(*app);
+  app->add_option("--target", options->targets, "sm_90a, sm_80 or both joined by ',' [both]");
+  app->add_option("--family", options->family, "Only this family");
+  app->add_option("--config", options->configs, "Only this config; may be repeated")->take_all();
+  app->add_option("--sample", options->sample, "Only N kernels drawn with --seed");
+  app->add_option("--ranked", options->ranked,
+                  "Only the kernels of the N best-ranked configs of each shape");
+  app->add_flag("--all-types", options->all_types, "f16 and bf16, f32 and f16 accumulation");
+  add_setting_options(*app, session, {"compile_threads", "seed", "cache_dir"});
+  add_output_options(*app, session);
+  return {app, [options, &session] { return run(*options, session); }};
+}
+
+}  // namespace gemmsmith::cli

@@ -1,0 +1,88 @@
+// main.cpp -- the command line: settings, verbs, and one place where errors become exit codes.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "cli/verb.h"
+#include "gemmsmith/gemmsmith.h"
+#include "measure/worker.h"
+
+namespace gemmsmith::cli {
+namespace {
+
+Result<void> apply_log_level(const Session& session) {
+  if (session.quiet) {
+    set_log_level(LogLevel::kError);
+    return {};
+  }
+  const std::string& level = session.settings.value("log_level");
+  constexpr std::pair<const char*, LogLevel> kLevels[] = {{"off", LogLevel::kOff},
+                                                          {"error", LogLevel::kError},
+                                                          {"warning", LogLevel::kWarning},
+                                                          {"info", LogLevel::kInfo},
+                                                          {"debug", LogLevel::kDebug}};
+  for (const auto& [text, value] : kLevels)
+    if (level == text) {
+      set_log_level(value);
+      return {};
+    }
+  return fail(ErrorCode::kBadInput,
+              "log_level = '{}' ({}): expected off, error, warning, info or debug", level,
+              session.settings.at("log_level").origin);
+}
+
+int report(const Error& error) {
+  fmt::print(stderr, "gemmsmith: {}\n", error.what);
+  return exit_code(error.code);
+}
+
+int run(int argc, char** argv) {
+  auto settings = Settings::load();
+  if (!settings) return report(settings.error());
+  Session session;
+  session.settings = std::move(*settings);
+  session.arguments.assign(argv, argv + argc);
+
+  CLI::App app(
+      "gemmsmith finds GPU matrix-multiply kernels faster than cuBLAS, proves them right, keeps "
+      "them and serves them.");
+  app.name("gemmsmith");
+  app.set_version_flag("--version", fmt::format("gemmsmith {}.{}.{}", GEMMSMITH_VERSION_MAJOR,
+                                                GEMMSMITH_VERSION_MINOR, GEMMSMITH_VERSION_PATCH));
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 done, 1 a bad result, 2 bad usage or input, 3 environment (no device, driver "
+      "or library), 4 store, 130 interrupted with everything kept.");
+  const Verb verbs[] = {
+      add_tune(app, session),  add_bench(app, session),  add_verify(app, session),
+      add_eval(app, session),  add_space(app, session),  add_compile(app, session),
+      add_store(app, session), add_report(app, session), add_info(app, session)};
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  // The cache folder is found through the environment by every layer and by worker processes.
+  if (const std::string& cache = session.settings.value("cache_dir"); !cache.empty())
+    setenv("GEMMSMITH_CACHE_DIR", cache.c_str(), 1);
+  if (auto level = apply_log_level(session); !level) return report(level.error());
+  catch_interrupts();
+  for (const Verb& verb : verbs) {
+    if (!verb.app->parsed()) continue;
+    const Result<int> code = verb.run();
+    return code ? *code : report(code.error());
+  }
+  return 2;
+}
+
+}  // namespace
+}  // namespace gemmsmith::cli
+
+int main(int argc, char** argv) {
+  // The GPU worker is this program again, started by measure/worker_bench; not a user's verb.
+  if (argc > 1 && std::strcmp(argv[1], "worker") == 0)
+    return gemmsmith::worker_main(argc - 1, argv + 1);
+  return gemmsmith::cli::run(argc, argv);
+}

@@ -1,0 +1,108 @@
+// Flags that several verbs share, and their meaning.
+#include <algorithm>
+
+#include "cli/verb.h"
+#include "problem/shape_list.h"
+
+namespace gemmsmith::cli {
+
+void add_output_options(CLI::App& app, Session& session) {
+  auto* json = app.add_flag_callback(
+      "--json", [&session] { session.format = OutputFormat::kJson; }, "Print JSON on stdout");
+  auto* csv = app.add_flag_callback(
+      "--csv", [&session] { session.format = OutputFormat::kCsv; }, "Print CSV on stdout");
+  json->excludes(csv);
+  app.add_flag("-q,--quiet", session.quiet, "No progress and no talk on stderr, errors excepted");
+}
+
+namespace {
+
+std::string flag_of(const std::string& setting) {
+  std::string flag = "--" + setting;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+std::string help_of(const std::string& setting) {
+  if (setting == "device")
+    return "Where to measure: cuda:N, or recorded:FILE (a recording, no GPU needed)";
+  if (setting == "store") return "File that keeps measurements and winners";
+  if (setting == "cache_dir") return "Folder of compiled kernels";
+  if (setting == "log_level") return "off, error, warning, info or debug";
+  if (setting == "seed") return "Seed of everything random";
+  if (setting == "compile_threads") return "Threads that compile; 0: one a core, at most 8";
+  return "Workspace of every vendor call, in MiB (at least 32)";
+}
+
+}  // namespace
+
+void add_setting_options(CLI::App& app, Session& session, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    app.add_option_function<std::string>(
+        flag_of(name),
+        [&session, name](const std::string& value) { session.settings.set_flag(name, value); },
+        help_of(name) + " [" + session.settings.value(name) + "]");
+    if (name == "device") {
+      app.add_option_function<unsigned>(
+             "--gpu-device-id",
+             [&session](const unsigned& index) {
+               session.settings.set_flag("device", "cuda:" + std::to_string(index));
+             },
+             "N: the same as --device cuda:N")
+          ->excludes("--device");
+    }
+  }
+}
+
+void ProblemOptions::add_to(CLI::App& app) {
+  app.add_option("--mnk", mnk, "A shape M_N_K, for example 64_4096_64; may be repeated")
+      ->take_all();
+  app.add_option("--shapes", shapes, "A list of shapes: CSV with columns m,n,k or JSON Lines");
+  app.add_option("--type", type, "Type of A, B, C and D: f16 or bf16 [" + type + "]");
+  app.add_option("--acc", acc, "Accumulator: f32, or f16 with f16 operands [" + acc + "]");
+  app.add_option("--layout", layout,
+                 "tn, nn, nt or tt; first letter t: A has k contiguous, second n: B has k "
+                 "contiguous [" +
+                     layout + "]");
+  app.add_option("--lda", lda, "Leading dimension of A in elements; 0: packed");
+  app.add_option("--ldb", ldb, "Leading dimension of B in elements; 0: packed");
+  app.add_option("--ldc", ldc, "Leading dimension of C in elements; 0: that of D");
+  app.add_option("--ldd", ldd, "Leading dimension of D in elements; 0: packed");
+  app.add_option("--alpha", alpha, "Factor of A * B [1]");
+  app.add_option("--beta", beta, "Factor of C [0]");
+}
+
+Result<Problem> ProblemOptions::defaults() const {
+  Problem problem;
+  GEMMSMITH_TRY(problem.type, parse_data_type(type));
+  GEMMSMITH_TRY(problem.accumulator, parse_data_type(acc));
+  GEMMSMITH_TRY(problem.layout, parse_layout(layout));
+  problem.lda = lda;
+  problem.ldb = ldb;
+  problem.ldc = ldc;
+  problem.ldd = ldd;
+  problem.alpha = alpha;
+  problem.beta = beta;
+  return problem;
+}
+
+Result<std::vector<Problem>> ProblemOptions::problems() const {
+  GEMMSMITH_TRY(const Problem base, defaults());
+  std::vector<Problem> result;
+  for (const std::string& text : mnk) {
+    GEMMSMITH_TRY(Problem problem, parse_mnk(text, base));
+    if (std::find(result.begin(), result.end(), problem) == result.end()) result.push_back(problem);
+  }
+  if (!shapes.empty()) {
+    GEMMSMITH_TRY(const std::vector<Problem> listed, read_shape_list(shapes, base));
+    for (const Problem& problem : listed)
+      if (std::find(result.begin(), result.end(), problem) == result.end())
+        result.push_back(problem);
+  }
+  if (mnk.empty() && shapes.empty())
+    return fail(ErrorCode::kBadInput,
+                "no shape given: pass --mnk M_N_K, for example --mnk 64_4096_64, or --shapes FILE");
+  return result;
+}
+
+}  // namespace gemmsmith::cli

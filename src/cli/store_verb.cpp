@@ -1,0 +1,137 @@
+// gemmsmith store: look into, move and ship what tuning kept.
+// gemmsmith report: the scoreboard of a store or a recording.
+#include <iostream>
+#include <memory>
+
+#include "cli/bench_session.h"
+#include "cli/verb.h"
+#include "device/recording.h"
+#include "report/scoreboard.h"
+
+namespace gemmsmith::cli {
+namespace {
+
+struct StoreOptions {
+  std::string action;
+  std::string file;
+  std::string device;
+};
+
+Result<Environment> only_environment(const Store& store, const std::string& fingerprint) {
+  GEMMSMITH_TRY(const std::vector<Environment> environments, store.environments());
+  std::vector<Environment> matching;
+  for (const Environment& environment : environments)
+    if (fingerprint.empty() || environment.fingerprint.find(fingerprint) != std::string::npos)
+      matching.push_back(environment);
+  if (matching.size() == 1) return matching.front();
+  if (matching.empty())
+    return fail(ErrorCode::kBadInput, "{} holds no results{}", store.path().string(),
+                fingerprint.empty() ? "" : " of a device matching '" + fingerprint + "'");
+  std::string list;
+  for (const Environment& environment : matching) list += "\n  " + environment.fingerprint;
+  return fail(ErrorCode::kBadInput,
+              "{} holds results of {} environments; choose with --environment:{}",
+              store.path().string(), matching.size(), list);
+}
+
+Result<int> show(const Store& store, OutputFormat format) {
+  GEMMSMITH_TRY(const std::vector<StoredWinner> winners, store.winners());
+  Table table({"shape", "type", "acc", "layout", "source", "config", "us", "ratio", "foreign_ratio",
+               "run", "note"});
+  for (const StoredWinner& stored : winners) {
+    const Winner& winner = stored.winner;
+    table.add({shape_name(winner.problem), name(winner.problem.type),
+               name(winner.problem.accumulator), name(winner.problem.layout), name(winner.source),
+               winner.config, Cell(winner.chained_us, 2), Cell(winner.chained_ratio, 3),
+               Cell(winner.foreign_ratio, 3), winner.run, winner.note});
+  }
+  std::cout << table.render(format);
+  return 0;
+}
+
+Result<int> run(const StoreOptions& options, const Session& session) {
+  GEMMSMITH_TRY(const std::filesystem::path path, store_path(session));
+  const bool writes = options.action == "import";
+  GEMMSMITH_TRY(Store store,
+                Store::open(path, writes ? Store::Mode::kReadWrite : Store::Mode::kReadOnly));
+  if (options.action == "show") return show(store, session.format);
+  if (options.file.empty())
+    return fail(ErrorCode::kBadInput, "store {}: name the file", options.action);
+  if (options.action == "export") {
+    GEMMSMITH_CHECK(store.export_json_lines(options.file));
+  } else if (options.action == "import") {
+    GEMMSMITH_TRY(const ImportReport report, store.import_json_lines(options.file));
+    if (!session.quiet)
+      fmt::print(stderr, "{} measurements, {} winners, {} runs imported; {} were there already\n",
+                 report.measurements, report.winners, report.runs, report.already_there);
+  } else {
+    GEMMSMITH_TRY(const Environment environment, only_environment(store, options.device));
+    GEMMSMITH_CHECK(store.export_recording(environment, options.file));
+  }
+  return 0;
+}
+
+struct ReportOptions {
+  std::string recording;
+  std::string environment;
+  bool markdown = false;
+};
+
+Result<int> run_report(const ReportOptions& options, const Session& session) {
+  std::vector<Measurement> rows;
+  if (!options.recording.empty()) {
+    GEMMSMITH_TRY(rows, read_recording(options.recording));
+  } else {
+    GEMMSMITH_TRY(const std::filesystem::path path, store_path(session));
+    GEMMSMITH_TRY(const Store store, Store::open(path, Store::Mode::kReadOnly));
+    GEMMSMITH_TRY(const Environment environment, only_environment(store, options.environment));
+    GEMMSMITH_TRY(const std::vector<StoredMeasurement> stored, store.all_measurements());
+    for (const StoredMeasurement& row : stored)
+      if (row.environment == environment) rows.push_back(row.measurement);
+  }
+  const report::Scoreboard board = report::make_scoreboard(rows);
+  std::cout << (options.markdown                        ? report::to_markdown(board)
+                : session.format == OutputFormat::kJson ? report::to_json(board)
+                : session.format == OutputFormat::kCsv  ? report::to_csv(board)
+                                                        : report::to_text(board));
+  return 0;
+}
+
+}  // namespace
+
+Verb add_store(CLI::App& parent, Session& session) {
+  auto options = std::make_shared<StoreOptions>();
+  CLI::App* app = parent.add_subcommand("store", "Show, export, import or record what is kept");
+  app->footer(
+      "Examples:\n"
+      "  gemmsmith store show --store grid.db\n"
+      "  gemmsmith store export winners.jsonl\n"
+      "  gemmsmith store import winners.jsonl --store fleet.db\n"
+      "  gemmsmith store recording data/recordings/h200/mine.csv.zst");
+  app->add_option("action", options->action, "show, export, import or recording")
+      ->required()
+      ->check(CLI::IsMember({"show", "export", "import", "recording"}));
+  app->add_option("file", options->file, "The file to write or, with import, to read");
+  app->add_option("--environment", options->device,
+                  "Text that picks one environment (device, driver, libraries)");
+  add_setting_options(*app, session, {"store"});
+  add_output_options(*app, session);
+  return {app, [options, &session] { return run(*options, session); }};
+}
+
+Verb add_report(CLI::App& parent, Session& session) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App* app = parent.add_subcommand("report", "Print the scoreboard of a store or a recording");
+  app->footer(
+      "Examples:\n"
+      "  gemmsmith report --store grid.db\n"
+      "  gemmsmith report --recording data/recordings/h200/grid1000_f16_f32_tn.csv.zst --markdown");
+  app->add_option("--recording", options->recording, "A recording instead of the store");
+  app->add_option("--environment", options->environment, "Text that picks one environment");
+  app->add_flag("--markdown", options->markdown, "Markdown tables");
+  add_setting_options(*app, session, {"store"});
+  add_output_options(*app, session);
+  return {app, [options, &session] { return run_report(*options, session); }};
+}
+
+}  // namespace gemmsmith::cli

@@ -1,0 +1,211 @@
+// gemmsmith tune: the main job. Shapes in; kernels compiled, proved right, timed against the
+// vendor's libraries in the same run; the winners stored and tested once more in a fresh process.
+#include <iostream>
+#include <memory>
+
+#include "base/interrupt.h"
+#include "base/progress.h"
+#include "cli/bench_session.h"
+#include "cli/verb.h"
+#include "device/recording.h"
+#include "report/scoreboard.h"
+
+namespace gemmsmith::cli {
+namespace {
+
+struct TuneOptions {
+  ProblemOptions problem;
+  TunerOptions tuner;
+  bool dry_run = false;
+  bool no_retest = false;
+  bool scoreboard = false;
+};
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+bool is_recorded(const std::string& device) { return device.rfind("recorded:", 0) == 0; }
+
+// A recording offers only what it has: its own configs, in the analytic ranker's spirit of a fixed
+// list, so that every strategy searches the recorded space.
+Result<std::function<std::vector<Config>(const Problem&)>> recorded_candidates(
+    const std::string& device) {
+  GEMMSMITH_TRY(const std::vector<Measurement> rows,
+                read_recording(device.substr(std::string("recorded:").size())));
+  auto by_problem = std::make_shared<std::map<std::string, std::vector<Config>>>();
+  for (const Measurement& row : rows) {
+    if (row.kind != Kind::kKernel || row.stage != Stage::kScreen) continue;
+    GEMMSMITH_TRY(const Config config, parse_config(row.config, kernel_families()));
+    (*by_problem)[problem_key(row.problem)].push_back(config);
+  }
+  return [by_problem](const Problem& problem) -> std::vector<Config> {
+    const auto found = by_problem->find(problem_key(problem));
+    return found == by_problem->end() ? std::vector<Config>{} : found->second;
+  };
+}
+
+Result<void> print_results(const Store& store, const Environment& environment,
+                           const std::vector<Problem>& problems, bool scoreboard,
+                           OutputFormat format) {
+  std::vector<Measurement> rows;
+  for (const Problem& problem : problems) {
+    GEMMSMITH_TRY(const std::vector<StoredMeasurement> stored,
+                  store.measurements(environment, problem));
+    for (const StoredMeasurement& row : stored) rows.push_back(row.measurement);
+  }
+  const report::Scoreboard board = report::make_scoreboard(rows);
+  if (format == OutputFormat::kJson) {
+    std::cout << report::to_json(board);
+    return {};
+  }
+  if (format == OutputFormat::kCsv) {
+    std::cout << report::to_csv(board);
+    return {};
+  }
+  if (!scoreboard) {
+    Table table({"shape", "served by", "us", "vs lt_tuned", "between foreign", "vs lt_first",
+                 "vs cublas", "vs autotune"});
+    for (const report::ShapeLine& line : board.shapes) {
+      const auto baseline = [&](Kind kind) {
+        // ratio of that baseline's time to the served plan's
+        const auto found = line.baselines.find(kind);
+        return found == line.baselines.end() ? std::nan("") : line.served.chained / found->second;
+      };
+      table.add({shape_name(line.problem),
+                 line.served_kind == Kind::kLtTuned ? "lt_tuned" : line.served.config,
+                 Cell(line.served.chained_us, 2), Cell(line.served.chained, 3),
+                 Cell(line.served.foreign, 3), Cell(baseline(Kind::kLtFirst), 3),
+                 Cell(baseline(Kind::kCublas), 3), Cell(baseline(Kind::kCublasAutotune), 3)});
+    }
+    std::cout << table.render(OutputFormat::kText) << "\n";
+  }
+  std::cout << report::to_text(board);
+  return {};
+}
+
+Result<int> run(const TuneOptions& options, const Session& session) {
+  GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
+  std::vector<Problem> work;
+  for (const Problem& problem : problems)
+    if (!problem.is_empty() && problem.k > 0) work.push_back(problem);
+  if (work.empty()) {
+    fmt::print(stderr, "nothing to tune: every shape has a size of zero\n");
+    return 0;
+  }
+  TunerOptions tuner = options.tuner;
+  GEMMSMITH_TRY(const std::int64_t seed, session.settings.integer("seed", 0));
+  tuner.seed = static_cast<std::uint64_t>(seed);
+  tuner.command = join(session.arguments);
+  const std::string& device = session.settings.value("device");
+  if (is_recorded(device)) {
+    GEMMSMITH_TRY(tuner.candidates, recorded_candidates(device));
+  }
+  if (options.dry_run) {
+    Table table({"shape", "our configs", "vendor configs"});
+    for (const Problem& problem : work)
+      table.add({shape_name(problem), tuner.budget, tuner.vendor_budget});
+    std::cout << table.render(session.format);
+    return 0;
+  }
+
+  GEMMSMITH_TRY(const std::filesystem::path path, store_path(session));
+  GEMMSMITH_TRY(Store store, Store::open(path, Store::Mode::kReadWrite));
+  GEMMSMITH_TRY(const BenchSettings settings, bench_settings(session));
+  GEMMSMITH_TRY(std::unique_ptr<Bench> bench, open_bench(device, settings));
+  if (!is_recorded(device)) {
+    const Target& target = bench->device().target;
+    GEMMSMITH_TRY(const std::string architecture, compile_architecture(target.compute_capability));
+    const std::vector<KernelRequest> requests = kernels_to_prepare(work, target, tuner);
+    GEMMSMITH_TRY(auto compiled, compile_ahead(session, requests, architecture));
+    auto hashes = std::make_shared<std::map<std::string, std::string>>(std::move(compiled));
+    tuner.kernel_hash = [hashes](const Config& config, const Problem& problem) {
+      const auto found = hashes->find(kernel_key(config, problem));
+      return found == hashes->end() ? std::string() : found->second;
+    };
+  }
+
+  int failed = 0;
+  bool interrupted_run = false;
+  {
+    ProgressLine progress("shapes", static_cast<std::int64_t>(work.size()), session.quiet);
+    const auto on_event = [&](const TuneEvent& event) {
+      const bool ended = event.stage == "selected" || event.stage == "skipped";
+      progress.update(event.index + (ended ? 1 : 0),
+                      fmt::format("{} {} {}", shape_name(event.problem), event.stage, event.text));
+    };
+    GEMMSMITH_TRY(const TuneSummary summary, tune(*bench, store, work, tuner, on_event));
+    interrupted_run = summary.interrupted;
+    for (const ProblemOutcome& outcome : summary.problems)
+      if (outcome.outcome == Outcome::kFailed) {
+        ++failed;
+        fmt::print(stderr, "failed: {}: {}\n  repeat with: gemmsmith tune --device {} --mnk {}\n",
+                   describe(outcome.problem), outcome.error, device, shape_name(outcome.problem));
+      }
+  }
+  const Environment environment = environment_of(*bench);
+  bench.reset();  // the re-test is to run in a fresh process, alone on the device
+  if (!options.no_retest && !interrupted_run) {
+    const auto make_bench = [&](int pairs_factor) {
+      BenchSettings fresh = settings;
+      fresh.final_pairs *= pairs_factor;
+      fresh.seed += 1;  // other inputs than the choice was made on
+      return open_bench(device, fresh);
+    };
+    ProgressLine progress("shapes re-tested", static_cast<std::int64_t>(work.size()),
+                          session.quiet);
+    const auto on_event = [&](const TuneEvent& event) {
+      progress.update(event.index + 1, shape_name(event.problem) + " " + event.text);
+    };
+    GEMMSMITH_TRY(const RetestSummary summary, retest(make_bench, store, work, tuner, on_event));
+    interrupted_run = summary.interrupted;
+    for (const RetestOutcome& outcome : summary.problems)
+      if (outcome.demoted)
+        fmt::print(stderr, "{}: {}\n", shape_name(outcome.problem), outcome.winner.note);
+  }
+  GEMMSMITH_CHECK(print_results(store, environment, work, options.scoreboard, session.format));
+  if (interrupted_run) {
+    fmt::print(stderr,
+               "interrupted; everything measured is kept in {}; run the same command to go on\n",
+               path.string());
+    return 130;
+  }
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+Verb add_tune(CLI::App& parent, Session& session) {
+  auto options = std::make_shared<TuneOptions>();
+  CLI::App* app =
+      parent.add_subcommand("tune", "Find, prove and keep the fastest kernel of each shape");
+  app->footer(
+      "Examples:\n"
+      "  gemmsmith tune --mnk 64_4096_64\n"
+      "  gemmsmith tune --shapes data/shapes/grid1000.csv --store grid.db\n"
+      "  gemmsmith tune --device recorded:data/recordings/h200/grid1000_f16_f32_tn.csv.zst \\\n"
+      "                 --shapes data/shapes/demo.csv --store demo.db      (no GPU needed)\n"
+      "Stopped at any time, the same command goes on where it stopped.");
+  options->problem.add_to(*app);
+  app->add_option("--strategy", options->tuner.strategy,
+                  "random, evolutionary or ranked [evolutionary]");
+  app->add_option("--budget", options->tuner.budget, "Our configs measured for each shape [40]")
+      ->check(CLI::NonNegativeNumber);
+  app->add_option("--vendor-budget", options->tuner.vendor_budget,
+                  "cuBLASLt configs measured for each shape [24]")
+      ->check(CLI::NonNegativeNumber);
+  app->add_option("--finalists", options->tuner.finalists, "Of our configs, paired in full [2]")
+      ->check(CLI::PositiveNumber);
+  app->add_flag("--dry-run", options->dry_run, "Print what would be measured and stop");
+  app->add_flag("--no-retest", options->no_retest,
+                "Do not pair the winners again in a fresh process");
+  app->add_flag("--scoreboard", options->scoreboard, "Print the scoreboard only, not every shape");
+  add_setting_options(*app, session,
+                      {"device", "store", "seed", "workspace_mib", "compile_threads"});
+  add_output_options(*app, session);
+  return {app, [options, &session] { return run(*options, session); }};
+}
+
+}  // namespace gemmsmith::cli

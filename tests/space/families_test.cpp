@@ -1,0 +1,142 @@
+// What the two kernel families promise about their spaces.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "space/space.h"
+
+namespace gemmsmith {
+namespace {
+
+Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Problem problem;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  return *make_problem(problem);
+}
+
+std::int64_t legal_count(const Family& family, const Problem& problem, const char* target_name) {
+  const Target target = *known_target(target_name);
+  return enumerate_kernels(family, {problem, target}, [](const Config&) { return true; }).legal;
+}
+
+std::string broken(const char* text, const Problem& problem, const char* target_name = "h200") {
+  const Target target = *known_target(target_name);
+  const Config config = *parse_config(text, kernel_families());
+  const Constraint* rule = broken_rule({problem, target}, config);
+  return rule == nullptr ? "legal" : std::string(rule->id);
+}
+
+TEST(Families, ConstraintsAreNamedOnceAndExplained) {
+  for (const Family* family : kernel_families()) {
+    std::set<std::string_view> ids;
+    for (const Constraint& constraint : family->constraints) {
+      EXPECT_TRUE(ids.insert(constraint.id).second) << constraint.id;
+      EXPECT_GT(constraint.reason.size(), 15U) << constraint.id;
+      EXPECT_FALSE(constraint.reads.empty()) << constraint.id;
+      for (const std::string_view name : constraint.reads)
+        EXPECT_GE(family->index_of(name), 0) << constraint.id << " reads " << name;
+    }
+  }
+}
+
+TEST(Families, DefaultsAreAmongTheValues) {
+  for (const Family* family : kernel_families())
+    for (const Parameter& parameter : family->parameters)
+      EXPECT_NE(
+          std::find(parameter.values.begin(), parameter.values.end(), parameter.default_value),
+          parameter.values.end())
+          << family->name << " " << parameter.name;
+}
+
+TEST(Families, RecommendedPresetsAreLegalWhereRecommended) {
+  const Problem problem = problem_of(4096, 4096, 4096);
+  EXPECT_EQ(broken("a100-f16-128x64x32-s2", problem, "a100"), "legal");
+  EXPECT_EQ(broken("a100-f16-128x64x32-s3", problem, "a100"), "legal");
+  EXPECT_EQ(broken("h100-f16-128x128x64", problem, "h100"), "legal");
+  const Config h100 = *parse_config("h100-f16-128x128x64", kernel_families());
+  EXPECT_EQ(h100.at("tile_m"), 128);
+  EXPECT_EQ(h100.at("tile_n"), 128);
+  EXPECT_EQ(h100.at("tile_k"), 64);
+  EXPECT_EQ(h100.at("stages"), 3);
+  const Config a100 = *parse_config("a100-f16-128x64x32-s3", kernel_families());
+  EXPECT_EQ(a100.family->footprint(a100, DataType::kF32).threads, 128);
+}
+
+// Every shape of the grid must offer enough to search: 40 measurements a shape and more.
+TEST(Families, TinyAndHugeShapesHaveLegalKernelsInBothFamilies) {
+  for (const Problem& problem :
+       {problem_of(64, 64, 64), problem_of(64, 16384, 64), problem_of(16384, 64, 16384),
+        problem_of(16384, 16384, 16384), problem_of(1, 1, 1), problem_of(17, 33, 65)}) {
+    const bool loads = problem.k % 8 == 0;
+    EXPECT_EQ(legal_count(sm90_ws_family(), problem, "h200") > 0, loads) << describe(problem);
+    EXPECT_EQ(legal_count(sm80_mma_family(), problem, "h200") > 0, loads) << describe(problem);
+  }
+}
+
+TEST(Families, Sm90WsIsForHopperOnly) {
+  EXPECT_EQ(legal_count(sm90_ws_family(), problem_of(4096, 4096, 4096), "a100"), 0);
+  EXPECT_GT(legal_count(sm80_mma_family(), problem_of(4096, 4096, 4096), "a100"), 0);
+}
+
+struct Broken {
+  const char* config;
+  const char* rule;
+};
+
+class BrokenRule : public testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenRule, IsTheOneNamed) {
+  EXPECT_EQ(broken(GetParam().config, problem_of(4096, 4096, 4096)), GetParam().rule);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Sm90Ws, BrokenRule,
+    testing::Values(
+        Broken{"sm90_ws:w2.m128.n256.s4", "legal"},
+        Broken{"sm90_ws:w2.m128.n256.s5", "shared_memory_fits"},
+        Broken{"sm90_ws:w2.m256.n256.s2", "accumulators_fit"},
+        Broken{"sm90_ws:w2.m128.n224.pp1.s2.ps1", "accumulators_fit"},
+        Broken{"sm90_ws:pp1", "pingpong_takes_two"}, Broken{"sm90_ws:m256", "wide_tiles_take_two"},
+        Broken{"sm90_ws:w2.m64.n24", "consumers_share_whole_blocks"},
+        Broken{"sm90_ws:n8.cm2", "multicast_slices_are_whole"},
+        Broken{"sm90_ws:cm4.cn4", "cluster_within_four"}, Broken{"sm90_ws:e1.sp1.sk4", "legal"},
+        Broken{"sm90_ws:sp1.sk4", "split_stores_directly"},
+        Broken{"sm90_ws:e1.sk4", "split_agrees"}, Broken{"sm90_ws:e1.sp1", "split_agrees"},
+        Broken{"sm90_ws:e1.sp1.sk4.cm2", "split_takes_the_cluster"},
+        Broken{"sm90_ws:e1.sp1.sk4.ps1", "split_is_not_persistent"},
+        Broken{"sm90_ws:w2.pp1", "pingpong_is_persistent"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Sm80Mma, BrokenRule,
+    testing::Values(Broken{"sm80_mma", "legal"}, Broken{"sm80_mma:m256.n256", "accumulators_fit"},
+                    Broken{"sm80_mma:m16", "warps_share_whole_blocks"},
+                    Broken{"sm80_mma:k16.wk2", "k_slices_are_whole"},
+                    Broken{"sm80_mma:m128.n128.wm4.wn4", "warps_are_few"},
+                    Broken{"sm80_mma:m128.n256.wm2.wn4.k128.s8", "shared_memory_fits"}));
+
+// What TMA and 16-byte copies cannot read or write is refused for the problem, not found out on
+// the device.
+TEST(Families, AlignmentDecidesEligibility) {
+  Problem odd_k = problem_of(128, 128, 100);
+  EXPECT_EQ(broken("sm90_ws", odd_k), "tma_reads_the_operands");
+  EXPECT_EQ(broken("sm80_mma", odd_k), "operands_are_aligned");
+  Problem padded = odd_k;
+  padded.lda = padded.ldb = 104;
+  EXPECT_EQ(broken("sm90_ws:s2", padded), "legal");
+  EXPECT_EQ(broken("sm80_mma", padded), "legal");
+  Problem odd_n = problem_of(128, 101, 128);
+  EXPECT_EQ(broken("sm90_ws:s2", odd_n), "tma_writes_d");
+  EXPECT_EQ(broken("sm90_ws:s2.e1", odd_n), "legal");
+  EXPECT_EQ(broken("sm80_mma", odd_n), "legal");
+  Problem shifted = problem_of(128, 128, 128);
+  shifted.alignment.a = 2;
+  EXPECT_EQ(broken("sm90_ws:s2", shifted), "tma_reads_the_operands");
+  shifted.alignment = {16, 16, 2, 2};
+  EXPECT_EQ(broken("sm90_ws:s2", shifted), "tma_writes_d");
+  EXPECT_EQ(broken("sm80_mma", shifted), "legal");
+}
+
+}  // namespace
+}  // namespace gemmsmith
