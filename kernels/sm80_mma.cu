@@ -66,6 +66,15 @@ static_assert((kSteps & (kSteps - 1)) == 0, "a warp's k steps must be a power of
 static_assert(kStages >= 2, "a ring needs two stages");
 static_assert(kThreads <= 1024, "a CTA has at most 1024 threads");
 
+// Two sets of fragments hide ldmatrix behind mma.sync, where the registers allow (40: addresses and
+// the like); beyond that a spill would cost more.
+constexpr int kAccumulatorRegisters =
+    kBlocksM * kBlocksN * (kAccumulatorType == kAccumulatorF32 ? 4 : 2);
+constexpr int kFragmentRegisters = kBlocksM * 4 + kBlocksN * 2;
+constexpr int kRegisterLimit = 65536 / kThreads < 255 ? 65536 / kThreads : 255;
+constexpr bool kOverlapFragments =
+    kAccumulatorRegisters + 2 * kFragmentRegisters + 40 <= kRegisterLimit;
+
 using Tile = Accumulators<kAccumulatorType>[kBlocksM][kBlocksN];
 
 // Where this thread's warp works inside the CTA's tile.
@@ -100,12 +109,14 @@ class OperandLoader {
   // Copies the next k tile to `stage`; `bytes` of each 16 are inside k, rows beyond the operand are
   // zeros.
   __device__ __forceinline__ void load(u32 stage, u32 bytes) {
+    const u16* source = source_;
 #pragma unroll
     for (int pass = 0; pass < ceil_div(kRows, kRowsPerPass); ++pass) {
       const int row = row_ + pass * kRowsPerPass;
       if (kRows % kRowsPerPass != 0 && row >= kRows) break;
       const u32 inside = pass * kRowsPerPass < rows_left_ ? bytes : 0u;
-      copy_async(stage + place(row), source_ + pass * pass_elements_, inside);
+      copy_async(stage + place(row), source, inside);
+      source += pass_elements_;  // a running pointer: one register pair, not one a pass
     }
     source_ += kTileK;
   }
@@ -210,14 +221,40 @@ __device__ __forceinline__ void multiply(Tile& tile, const Fragments& x) {
   }
 }
 
-// tile += A's rows times B's columns over k_tiles k tiles.
-__device__ __forceinline__ void multiply_tiles(Tile& tile, TileLoader& loader,
-                                               const FragmentReader& reader, u32 ring,
-                                               int k_tiles) {
+// Opens k tile `next`, which all threads then see, and refills the slot of the tile before it,
+// which all have read.
+__device__ __forceinline__ u32 advance(TileLoader& loader, u32 ring, u32 slot, int next,
+                                       int k_tiles) {
+  wait_for_copies<kStages - 2>();
+  __syncthreads();
+  if (next - 1 + kStages < k_tiles) loader.load(slot);
+  commit_copies();
+  return slot == ring + (kStages - 1) * kStageBytes ? ring : slot + kStageBytes;
+}
+
+// tile += A's rows times B's columns over k_tiles k tiles, with one set of fragments.
+__device__ __forceinline__ void multiply_in_turn(Tile& tile, TileLoader& loader,
+                                                 const FragmentReader& reader, u32 ring,
+                                                 int k_tiles) {
+  Fragments fragments;
+  u32 slot = ring;
+#pragma unroll 1
+  for (int t = 0; t < k_tiles; ++t) {
+    if (t > 0) slot = advance(loader, ring, slot, t, k_tiles);
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+      reader.read(fragments, slot, step);
+      multiply(tile, fragments);
+    }
+  }
+}
+
+// The same with two: the next step's are read while this step's multiply, across k tiles too.
+__device__ __forceinline__ void multiply_overlapped(Tile& tile, TileLoader& loader,
+                                                    const FragmentReader& reader, u32 ring,
+                                                    int k_tiles) {
   Fragments fragments[2];
   u32 slot = ring;
-  wait_for_copies<kStages - 1>();
-  __syncthreads();
   reader.read(fragments[0], slot, 0);
 #pragma unroll 1
   for (int t = 0; t < k_tiles; ++t) {
@@ -227,11 +264,7 @@ __device__ __forceinline__ void multiply_tiles(Tile& tile, TileLoader& loader,
       if (step + 1 < kSteps) {
         reader.read(next, slot, step + 1);
       } else if (t + 1 < k_tiles) {
-        wait_for_copies<kStages - 2>();
-        __syncthreads();  // tile t + 1 is here for all; tile t has been read by all
-        if (t + kStages < k_tiles) loader.load(slot);
-        commit_copies();
-        slot = slot == ring + (kStages - 1) * kStageBytes ? ring : slot + kStageBytes;
+        slot = advance(loader, ring, slot, t + 1, k_tiles);
         reader.read(next, slot, 0);
       }
       multiply(tile, fragments[step % 2]);
@@ -288,14 +321,14 @@ __device__ __forceinline__ void for_each_pair(const Warp& warp, const Tile& tile
   }
 }
 
-// Runs copy_out with the chunk walk that fits the tile's alignment.
-template <typename Store>
+// Calls store for each chunk of the staged tile, with the walk that fits D's alignment.
+template <int kUnroll, typename Store>
 __device__ __forceinline__ void copy_out(const RowShift& shift, int rows, Store store) {
   const int thread = static_cast<int>(threadIdx.x);
   if (shift.any()) {
-    for_each_chunk<kTileM, kTileN, kThreads, true>(shift, rows, thread, store);
+    for_each_chunk<kTileM, kTileN, kThreads, kUnroll, true>(shift, rows, thread, store);
   } else {
-    for_each_chunk<kTileM, kTileN, kThreads, false>(shift, rows, thread, store);
+    for_each_chunk<kTileM, kTileN, kThreads, kUnroll, false>(shift, rows, thread, store);
   }
 }
 
@@ -316,7 +349,7 @@ __device__ __forceinline__ void store_rounded(const Tile& tile, const Warp& warp
                pack_elements<kElementType>(low, high));
   });
   __syncthreads();
-  copy_out(shift, out.rows, [&](int row, int col, int offset) {
+  copy_out<4>(shift, out.rows, [&](int row, int col, int offset) {
     const uint4 chunk = *reinterpret_cast<const uint4*>(staged + offset);
     store_chunk(out.d + row * out.ldd, col, out.cols, chunk);
   });
@@ -334,7 +367,7 @@ __device__ __forceinline__ void store_summed(const Tile& tile, const Warp& warp,
                behind % 2 != 0, low, high);
   });
   __syncthreads();
-  copy_out(shift, out.rows, [&](int row, int col, int offset) {
+  copy_out<1>(shift, out.rows, [&](int row, int col, int offset) {
     float sum[kChunkElements] = {};
 #pragma unroll
     for (int slice = 0; slice < kWarpsK; ++slice) {
@@ -393,7 +426,13 @@ extern "C" __global__ void __launch_bounds__(kThreads) gemm(const __grid_constan
 #pragma unroll
       for (int j = 0; j < kBlocksN; ++j) tile[i][j].clear();
     }
-    multiply_tiles(tile, loader, reader, ring, k_tiles);
+    wait_for_copies<kStages - 1>();
+    __syncthreads();  // k tile 0 is here
+    if constexpr (kOverlapFragments) {
+      multiply_overlapped(tile, loader, reader, ring, k_tiles);
+    } else {
+      multiply_in_turn(tile, loader, reader, ring, k_tiles);
+    }
 
     __syncthreads();  // the last fragments have been read: the ring's memory is free for staging
     const OutputTile out(args, coord);

@@ -74,12 +74,12 @@ __device__ __forceinline__ void store_chunk(u16* row, int col, int cols, const u
 // Calls store(row, col, offset) for every 16-byte chunk of the tile's first `rows` rows: col is the
 // chunk's first column and offset its place in a staged plane, in elements. Threads of a warp take
 // neighbouring chunks.
-template <int kTileM, int kTileN, int kThreads, bool kShifted, typename Store>
+template <int kTileM, int kTileN, int kThreads, int kUnroll, bool kShifted, typename Store>
 __device__ __forceinline__ void for_each_chunk(const RowShift& shift, int rows, int thread,
                                                Store store) {
   constexpr int kPerRow = kTileN / kChunkElements + (kShifted ? 1 : 0);
   constexpr int kChunks = kTileM * kPerRow;
-#pragma unroll 4
+#pragma unroll kUnroll
   for (int i = thread; i < kChunks; i += kThreads) {
     const int row = i / kPerRow;
     if (row >= rows) break;
