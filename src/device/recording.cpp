@@ -1,0 +1,253 @@
+#include "device/recording.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <utility>
+
+#include "base/files.h"
+#include "base/numbers.h"
+#include "device/zstd_text.h"
+
+namespace gemmsmith {
+
+const std::string_view kRecordingHeader =
+    "m,n,k,batch,type,acc,layout,kind,config,status,setting,cache,stage,run,median_us,low_us,"
+    "high_us,ratio,ratio_low,ratio_high,repeats_us,compile_s";
+
+namespace {
+
+enum Column : std::size_t {
+  kM,
+  kN,
+  kK,
+  kBatch,
+  kType,
+  kAcc,
+  kLayout,
+  kKindColumn,
+  kConfig,
+  kStatusColumn,
+  kSettingColumn,
+  kCacheColumn,
+  kStageColumn,
+  kRun,
+  kMedian,
+  kLow,
+  kHigh,
+  kRatio,
+  kRatioLow,
+  kRatioHigh,
+  kRepeats,
+  kCompile,
+  kColumns
+};
+using Fields = std::array<std::string_view, kColumns>;
+
+constexpr std::size_t kMaxTextBytes = std::size_t{1} << 30;  // a hundred times the largest so far
+
+// Cuts `text` at the first `separator` and returns what was before it.
+std::string_view next_piece(std::string_view& text, char separator) {
+  const std::size_t end = text.find(separator);
+  const std::string_view piece = text.substr(0, end);
+  text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  return piece;
+}
+
+// The text between two commas of the header.
+std::string_view column_name(std::size_t column) {
+  std::string_view rest = kRecordingHeader;
+  for (std::size_t i = 0; i < column; ++i) next_piece(rest, ',');
+  return next_piece(rest, ',');
+}
+
+// Reads the fields of one row; remembers which column failed.
+class RowReader {
+ public:
+  explicit RowReader(const Fields& fields) : fields_(fields) {}
+
+  Result<Measurement> read() {
+    Measurement row;
+    GEMMSMITH_TRY(row.problem, read_problem());
+    GEMMSMITH_TRY(row.kind, parse_kind(at(kKindColumn)));
+    row.config = at(kConfig);
+    GEMMSMITH_TRY(row.status, parse_status(at(kStatusColumn)));
+    GEMMSMITH_TRY(row.setting, parse_setting(at(kSettingColumn)));
+    GEMMSMITH_TRY(row.cache, parse_cache_state(at(kCacheColumn)));
+    GEMMSMITH_TRY(row.stage, parse_stage(at(kStageColumn)));
+    row.run = at(kRun);
+    GEMMSMITH_TRY(row.median_us, number(kMedian));
+    GEMMSMITH_TRY(row.low_us, number(kLow));
+    GEMMSMITH_TRY(row.high_us, number(kHigh));
+    GEMMSMITH_TRY(row.ratio, number(kRatio));
+    GEMMSMITH_TRY(row.ratio_low, number(kRatioLow));
+    GEMMSMITH_TRY(row.ratio_high, number(kRatioHigh));
+    GEMMSMITH_TRY(row.repeats_us, numbers(kRepeats));
+    GEMMSMITH_TRY(row.compile_s, number(kCompile));
+    return row;
+  }
+
+  std::string_view column() const { return column_name(column_); }
+
+ private:
+  std::string_view at(std::size_t column) {
+    column_ = column;
+    return fields_[column];
+  }
+
+  Result<Problem> read_problem() {
+    Problem problem;
+    GEMMSMITH_TRY(problem.m, parse_int64(at(kM)));
+    GEMMSMITH_TRY(problem.n, parse_int64(at(kN)));
+    GEMMSMITH_TRY(problem.k, parse_int64(at(kK)));
+    GEMMSMITH_TRY(problem.batch, parse_int64(at(kBatch)));
+    GEMMSMITH_TRY(problem.type, parse_data_type(at(kType)));
+    GEMMSMITH_TRY(problem.accumulator, parse_data_type(at(kAcc)));
+    GEMMSMITH_TRY(problem.layout, parse_layout(at(kLayout)));
+    at(kM);
+    return make_problem(problem);
+  }
+
+  Result<double> number(std::size_t column) { return non_negative(at(column)); }
+
+  static Result<double> non_negative(std::string_view text) {
+    GEMMSMITH_TRY(const double value, parse_double(text));
+    if (value < 0) return fail(ErrorCode::kBadInput, "'{}' is negative", text);
+    return value;
+  }
+
+  Result<std::vector<double>> numbers(std::size_t column) {
+    std::vector<double> values;
+    for (std::string_view rest = at(column); !rest.empty();) {
+      GEMMSMITH_TRY(const double value, non_negative(next_piece(rest, ';')));
+      values.push_back(value);
+    }
+    return values;
+  }
+
+  const Fields& fields_;
+  std::size_t column_ = 0;
+};
+
+Result<Measurement> parse_row(std::string_view line, const std::string& file_name,
+                              std::size_t line_number) {
+  Fields fields;
+  std::size_t count = 0;
+  for (std::size_t start = 0; start <= line.size(); ++count) {
+    const std::size_t end = std::min(line.find(',', start), line.size());
+    if (count < kColumns) fields[count] = line.substr(start, end - start);
+    start = end + 1;
+  }
+  if (count != kColumns)
+    return fail(ErrorCode::kBadInput, "{}:{}: {} fields, expected {}", file_name, line_number,
+                count, static_cast<std::size_t>(kColumns));
+  RowReader reader(fields);
+  Result<Measurement> row = reader.read();
+  if (!row)
+    return fail(ErrorCode::kBadInput, "{}:{}: {}: {}", file_name, line_number, reader.column(),
+                row.error().what);
+  return row;
+}
+
+Result<void> check_holdable(const Measurement& row) {
+  Problem packed = row.problem;
+  packed.lda = packed.ldb = packed.ldc = packed.ldd = 0;
+  packed.alpha = 1;
+  packed.beta = 0;
+  packed.alignment = {};
+  GEMMSMITH_TRY(packed, make_problem(packed));
+  if (packed != row.problem)
+    return fail(ErrorCode::kBadInput,
+                "a recording holds packed, aligned problems with alpha 1 and beta 0; {} is not one",
+                describe(row.problem));
+  for (const std::string& text : {row.config, row.run}) {
+    if (text.find_first_of(",;\"\r\n") != std::string::npos)
+      return fail(ErrorCode::kBadInput, "a recording cannot hold the text '{}'", text);
+  }
+  for (const double value : {row.median_us, row.low_us, row.high_us, row.ratio, row.ratio_low,
+                             row.ratio_high, row.compile_s}) {
+    if (!std::isfinite(value) || value < 0)
+      return fail(ErrorCode::kBadInput, "a recording cannot hold the figure {} ({} of {})", value,
+                  row.config, describe(row.problem));
+  }
+  return {};
+}
+
+void append_row(const Measurement& row, std::string& text) {
+  const Problem& problem = row.problem;
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},", problem.m, problem.n, problem.k,
+                 problem.batch, name(problem.type), name(problem.accumulator), name(problem.layout),
+                 name(row.kind), row.config, name(row.status), name(row.setting), name(row.cache),
+                 name(row.stage), row.run);
+  fmt::format_to(out, "{:.5g},{:.5g},{:.5g},{:.5g},{:.5g},{:.5g},", row.median_us, row.low_us,
+                 row.high_us, row.ratio, row.ratio_low, row.ratio_high);
+  for (std::size_t i = 0; i < row.repeats_us.size(); ++i)
+    fmt::format_to(out, "{}{:.4g}", i == 0 ? "" : ";", row.repeats_us[i]);
+  fmt::format_to(out, ",{:.3g}\n", row.compile_s);
+}
+
+bool is_compressed(const std::filesystem::path& path) { return path.extension() == ".zst"; }
+
+}  // namespace
+
+Result<std::vector<Measurement>> parse_recording(std::string_view text,
+                                                 const std::string& file_name) {
+  const std::string_view header = next_piece(text, '\n');
+  if (header != kRecordingHeader)
+    return fail(ErrorCode::kBadInput, "{}:1: not a recording: expected the header '{}', found '{}'",
+                file_name, kRecordingHeader, header.substr(0, 200));
+  std::vector<Measurement> rows;
+  for (std::size_t line_number = 2; !text.empty(); ++line_number) {
+    GEMMSMITH_TRY(Measurement row, parse_row(next_piece(text, '\n'), file_name, line_number));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Result<std::string> format_recording(std::span<const Measurement> rows) {
+  std::string text(kRecordingHeader);
+  text += '\n';
+  for (const Measurement& row : rows) {
+    GEMMSMITH_CHECK(check_holdable(row));
+    append_row(row, text);
+  }
+  return text;
+}
+
+Result<std::vector<Measurement>> read_recording(const std::filesystem::path& path) {
+  GEMMSMITH_TRY(std::string text, read_file(path));
+  if (is_compressed(path)) {
+    Result<std::string> plain = zstd_decompress(text, kMaxTextBytes);
+    if (!plain)
+      return fail(ErrorCode::kBadInput, "cannot read {}: {}", path.string(), plain.error().what);
+    text = std::move(*plain);
+  }
+  return parse_recording(text, path.string());
+}
+
+Result<void> write_recording(const std::filesystem::path& path, std::span<const Measurement> rows) {
+  GEMMSMITH_TRY(std::string text, format_recording(rows));
+  if (is_compressed(path)) {
+    GEMMSMITH_TRY(text, zstd_compress(text));
+  }
+  return write_file_atomic(path, text);
+}
+
+std::filesystem::path sidecar_path(const std::filesystem::path& recording) {
+  std::filesystem::path path = recording;
+  if (is_compressed(path)) path.replace_extension();
+  return path.replace_extension(".json");
+}
+
+Result<std::string> read_sidecar(const std::filesystem::path& recording) {
+  return read_file(sidecar_path(recording));
+}
+
+Result<void> write_sidecar(const std::filesystem::path& recording, std::string_view json) {
+  return write_file_atomic(sidecar_path(recording), json);
+}
+
+}  // namespace gemmsmith
