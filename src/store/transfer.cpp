@@ -1,0 +1,278 @@
+// Export and import as JSON Lines: a header, then one object a line. Import reads and checks all of
+// the file before the store changes, and adds only what is not there, so it may be repeated.
+#include <nlohmann/json.hpp>
+#include <variant>
+
+#include "base/files.h"
+#include "base/numbers.h"
+#include "store/rows.h"
+#include "store/state.h"
+#include "store/store.h"
+
+namespace gemmsmith {
+
+using nlohmann::json;
+using store::guarded;
+using store::WriteTransaction;
+
+namespace {
+
+constexpr const char* kFormat = "gemmsmith-store";
+constexpr int kFormatVersion = 1;
+
+json to_json(const Environment& environment) {
+  return {{"fingerprint", environment.fingerprint}, {"protocol", environment.protocol}};
+}
+
+json to_json(const Run& run) {
+  return {{"row", "run"},
+          {"id", run.id},
+          {"environment", to_json(run.environment)},
+          {"started", run.started},
+          {"seed", run.seed},
+          {"command", run.command},
+          {"conditions", run.conditions}};
+}
+
+json to_json(const StoredMeasurement& row) {
+  const Measurement& m = row.measurement;
+  return {{"row", "measurement"},
+          {"problem", problem_key(m.problem)},
+          {"environment", to_json(row.environment)},
+          {"kernel_hash", row.kernel_hash},
+          {"kind", name(m.kind)},
+          {"config", m.config},
+          {"setting", name(m.setting)},
+          {"cache", name(m.cache)},
+          {"stage", name(m.stage)},
+          {"run", m.run},
+          {"status", name(m.status)},
+          {"median_us", m.median_us},
+          {"low_us", m.low_us},
+          {"high_us", m.high_us},
+          {"ratio", m.ratio},
+          {"ratio_low", m.ratio_low},
+          {"ratio_high", m.ratio_high},
+          {"repeats_us", m.repeats_us},
+          {"compile_s", m.compile_s},
+          {"detail", m.detail}};
+}
+
+json to_json(const StoredWinner& row) {
+  const Winner& w = row.winner;
+  return {{"row", "winner"},
+          {"problem", problem_key(w.problem)},
+          {"environment", to_json(row.environment)},
+          {"source", name(w.source)},
+          {"config", w.config},
+          {"kernel_hash", w.kernel_hash},
+          {"chained_us", w.chained_us},
+          {"chained_ratio", w.chained_ratio},
+          {"chained_low", w.chained_low},
+          {"foreign_us", w.foreign_us},
+          {"foreign_ratio", w.foreign_ratio},
+          {"foreign_low", w.foreign_low},
+          {"run", w.run},
+          {"note", w.note}};
+}
+
+// One line's object. Getters throw json exceptions (wrong type, missing key) or an Error.
+class Line {
+ public:
+  explicit Line(json object) : object_(std::move(object)) {}
+
+  std::string text(const char* key) const { return object_.at(key).get<std::string>(); }
+  double real(const char* key) const { return object_.at(key).get<double>(); }
+
+  template <class T>
+  T parsed(const char* key, Result<T> (*parse)(std::string_view)) const {
+    auto value = parse(text(key));
+    if (!value) throw Error{ErrorCode::kBadInput, fmt::format("{}: {}", key, value.error().what)};
+    return *value;
+  }
+
+  // A time or a ratio: a negative one is no measurement.
+  double amount(const char* key) const {
+    const double value = real(key);
+    if (!(value >= 0))
+      throw Error{ErrorCode::kBadInput,
+                  fmt::format("{}: {} is negative, expected 0 or more", key, value)};
+    return value;
+  }
+
+  Environment environment() const {
+    const json& object = object_.at("environment");
+    return {object.at("fingerprint").get<std::string>(), object.at("protocol").get<int>()};
+  }
+
+  Run run() const {
+    return {text("id"),
+            environment(),
+            text("started"),
+            text("command"),
+            object_.at("seed").get<std::uint64_t>(),
+            text("conditions")};
+  }
+
+  StoredMeasurement measurement() const {
+    StoredMeasurement row{environment(), text("kernel_hash"), {}};
+    Measurement& m = row.measurement;
+    m.problem = parsed("problem", &parse_problem_key);
+    m.kind = parsed("kind", &parse_kind);
+    m.config = text("config");
+    m.setting = parsed("setting", &parse_setting);
+    m.cache = parsed("cache", &parse_cache_state);
+    m.stage = parsed("stage", &parse_stage);
+    m.run = text("run");
+    m.status = parsed("status", &parse_status);
+    m.median_us = amount("median_us");
+    m.low_us = amount("low_us");
+    m.high_us = amount("high_us");
+    m.ratio = amount("ratio");
+    m.ratio_low = amount("ratio_low");
+    m.ratio_high = amount("ratio_high");
+    m.repeats_us = object_.at("repeats_us").get<std::vector<double>>();
+    m.compile_s = amount("compile_s");
+    m.detail = text("detail");
+    if (m.status == Status::kOk && !(m.median_us > 0))
+      throw Error{ErrorCode::kBadInput, "median_us: a status of ok needs a time above 0"};
+    return row;
+  }
+
+  StoredWinner winner() const {
+    StoredWinner row{environment(), {}};
+    Winner& w = row.winner;
+    w.problem = parsed("problem", &parse_problem_key);
+    w.source = parsed("source", &parse_winner_source);
+    w.config = text("config");
+    w.kernel_hash = text("kernel_hash");
+    w.chained_us = amount("chained_us");
+    w.chained_ratio = amount("chained_ratio");
+    w.chained_low = amount("chained_low");
+    w.foreign_us = amount("foreign_us");
+    w.foreign_ratio = amount("foreign_ratio");
+    w.foreign_low = amount("foreign_low");
+    w.run = text("run");
+    w.note = text("note");
+    return row;
+  }
+
+ private:
+  json object_;
+};
+
+struct Imported {
+  std::vector<Run> runs;
+  std::vector<StoredMeasurement> measurements;
+  std::vector<StoredWinner> winners;
+};
+
+void read_header(const Line& line) {
+  if (line.text("format") != kFormat)
+    throw Error{ErrorCode::kBadInput, fmt::format("format: expected \"{}\"", kFormat)};
+  const double version = line.real("version");
+  if (version > kFormatVersion)
+    throw Error{ErrorCode::kBadInput,
+                fmt::format("version: {} is newer than this gemmsmith reads ({})", version,
+                            kFormatVersion)};
+}
+
+void read_line(std::string_view text, bool first, Imported& imported) {
+  const Line line(json::parse(text));
+  if (first) return read_header(line);
+  const std::string row = line.text("row");
+  if (row == "run")
+    imported.runs.push_back(line.run());
+  else if (row == "measurement")
+    imported.measurements.push_back(line.measurement());
+  else if (row == "winner")
+    imported.winners.push_back(line.winner());
+  else
+    throw Error{ErrorCode::kBadInput,
+                fmt::format("row: unknown '{}', expected run, measurement or winner", row)};
+}
+
+Result<Imported> read_lines(const std::string& text, const std::string& file) {
+  Imported imported;
+  std::string_view rest = text;
+  int number = 0;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    const std::string_view line = rest.substr(0, end);
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    ++number;
+    if (line.empty() && number > 1) continue;
+    try {
+      read_line(line, number == 1, imported);
+    } catch (const Error& error) {
+      return fail(ErrorCode::kBadInput, "{}:{}: {}", file, number, error.what);
+    } catch (const json::exception& error) {
+      return fail(ErrorCode::kBadInput, "{}:{}: {}", file, number, error.what());
+    }
+  }
+  if (number == 0)
+    return fail(ErrorCode::kBadInput, "{}: empty, expected a {} export", file, kFormat);
+  return imported;
+}
+
+// A measurement whose run no line describes would break the reference; name it instead.
+Result<void> check_runs(SQLite::Database& handle, const Imported& imported,
+                        const std::string& file) {
+  for (const StoredMeasurement& row : imported.measurements) {
+    SQLite::Statement query(handle, "SELECT 1 FROM run WHERE id = ?");
+    query.bind(1, row.measurement.run);
+    if (!query.executeStep())
+      return fail(ErrorCode::kBadInput, "{}: a measurement of {} names run '{}', which has no line",
+                  file, describe(row.measurement.problem), row.measurement.run);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> Store::export_json_lines(const std::filesystem::path& path) const {
+  GEMMSMITH_TRY(const auto all_runs, runs());
+  GEMMSMITH_TRY(const auto all_rows, all_measurements());
+  GEMMSMITH_TRY(const auto all_winners, winners());
+  std::string text = json{{"format", kFormat}, {"version", kFormatVersion}}.dump() + '\n';
+  // Texts come from libraries and compilers: bytes that are no UTF-8 are replaced, not fatal.
+  const auto add = [&](const json& object) {
+    text += object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+  };
+  for (const Run& run : all_runs) add(to_json(run));
+  for (const StoredMeasurement& row : all_rows) add(to_json(row));
+  for (const StoredWinner& row : all_winners) add(to_json(row));
+  return write_file_atomic(path, text);
+}
+
+Result<ImportReport> Store::import_json_lines(const std::filesystem::path& path) {
+  GEMMSMITH_TRY(const std::string text, read_file(path));
+  GEMMSMITH_TRY(const Imported imported, read_lines(text, path.string()));
+  return guarded(state_->database, [&]() -> Result<ImportReport> {
+    SQLite::Database& handle = state_->handle();
+    ImportReport report;
+    const auto count = [&](bool added, std::int64_t& counter) {
+      ++(added ? counter : report.already_there);
+    };
+    WriteTransaction transaction(handle);
+    for (const Run& run : imported.runs) count(store::insert_run(handle, run), report.runs);
+    GEMMSMITH_CHECK(check_runs(handle, imported, path.string()));
+    for (const StoredMeasurement& row : imported.measurements)
+      count(store::insert_measurement(handle, row), report.measurements);
+    for (const StoredWinner& row : imported.winners) {
+      // What was tuned here stays: an import fills gaps.
+      const auto problem = store::problem_id(handle, row.winner.problem);
+      const auto environment = store::environment_id(handle, row.environment);
+      SQLite::Statement query(handle, "SELECT 1 FROM winner WHERE problem = ? AND environment = ?");
+      query.bind(1, problem);
+      query.bind(2, environment);
+      const bool present = query.executeStep();
+      if (!present) store::replace_winner(handle, row);
+      count(!present, report.winners);
+    }
+    transaction.commit();
+    return report;
+  });
+}
+
+}  // namespace gemmsmith
