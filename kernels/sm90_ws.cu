@@ -104,6 +104,7 @@ constexpr u32 kBarrierOffset = kStagingOffset + kConsumers * kStagingBytes;
 constexpr u32 kExchangeOffset = kBarrierOffset + 16 * kStages + 16;
 
 static_assert(kTileM % 64 == 0 && kTileN % 8 == 0 && kTileK % 64 == 0, "tile is not whole blocks");
+static_assert(kStages >= 2, "a stage is released only once the next one has been issued");
 static_assert(kColumns % 8 == 0, "two consumers cannot halve the columns into groups of 8");
 static_assert(kRowBlocks * kRegisters <= 192, "accumulators do not fit the registers");
 static_assert(kTileM / kClusterN % 8 == 0 && kTileN / kClusterM % 8 == 0,
