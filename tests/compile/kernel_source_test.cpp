@@ -1,0 +1,114 @@
+// kernel_source_test.cpp -- a source holds all that decides its kernel, and nothing that does not.
+#include "compile/kernel_source.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compile/compiler.h"
+#include "space/family.h"
+
+namespace gemmsmith::compile {
+namespace {
+
+constexpr DataType kF16 = DataType::kF16;
+constexpr DataType kF32 = DataType::kF32;
+
+Config config_of(const std::string& text) { return *parse_config(text, kernel_families()); }
+
+KernelSource source_of(const std::string& text, const std::string& architecture = "sm_90a") {
+  return *kernel_source(config_of(text), kF16, kF32, architecture);
+}
+
+std::string header(const KernelSource& source, const std::string& name) {
+  for (const auto& [header_name, text] : source.headers)
+    if (header_name == name) return text;
+  return "";
+}
+
+bool has_option(const KernelSource& source, const std::string& option) {
+  return std::find(source.options.begin(), source.options.end(), option) != source.options.end();
+}
+
+TEST(ConfigHeader, NamesEveryCompileTimeParameter) {
+  const std::string text =
+      config_header(config_of("sm80_mma:m128.n64.wk2.g4"), DataType::kBf16, kF32, "sm_80");
+  EXPECT_EQ(text,
+            "#pragma once\n"
+            "constexpr int kTileM = 128;\n"
+            "constexpr int kTileN = 64;\n"
+            "constexpr int kWarpsM = 2;\n"
+            "constexpr int kWarpsN = 2;\n"
+            "constexpr int kTileK = 32;\n"
+            "constexpr int kWarpsK = 2;\n"
+            "constexpr int kStages = 3;\n"
+            "constexpr int kElementType = 1;\n"
+            "constexpr int kAccumulatorType = 0;\n"
+            "constexpr int kArch = 80;\n");
+}
+
+TEST(ConfigHeader, NumbersTypesAndArchitecture) {
+  const std::string text = config_header(config_of("sm90_ws"), kF16, kF16, "sm_90a");
+  EXPECT_NE(text.find("kElementType = 0;"), std::string::npos);
+  EXPECT_NE(text.find("kAccumulatorType = 1;"), std::string::npos);
+  EXPECT_NE(text.find("kArch = 90;"), std::string::npos);
+}
+
+TEST(KernelSource, IsNamedForPeople) {
+  EXPECT_EQ(source_of("sm90_ws:m128.w2.g4").name, "sm90_ws:w2.m128 f16/f32 sm_90a");
+}
+
+TEST(KernelSource, CarriesOnlyTheHeadersItReaches) {
+  const KernelSource mma = source_of("sm80_mma", "sm_80");
+  EXPECT_NE(header(mma, "parts/mma_sync.cuh"), "");
+  EXPECT_NE(header(mma, "config.cuh"), "");
+  EXPECT_EQ(header(mma, "parts/wgmma.cuh"), "");
+  EXPECT_EQ(header(mma, "wgmma_config.cuh"), "");
+}
+
+TEST(KernelSource, CarriesTheInstructionOfItsTile) {
+  EXPECT_NE(header(source_of("sm90_ws:n192"), "wgmma_config.cuh").find("m64n192k16.f32.f16.f16"),
+            std::string::npos);
+}
+
+TEST(KernelSource, LaunchTimeParametersLeaveItAsItIs) {
+  const KernelSource plain = source_of("sm90_ws:m128.w2");
+  const KernelSource other = source_of("sm90_ws:m128.w2.g32.r1.d0.ps1");
+  EXPECT_EQ(plain.headers, other.headers);
+  EXPECT_EQ(plain.options, other.options);
+  EXPECT_EQ(plain.name, other.name);
+}
+
+TEST(KernelSource, CompilerKnobsAreOptionsAndAbsentAtTheirDefault) {
+  const KernelSource plain = source_of("sm80_mma", "sm_80");
+  const KernelSource tuned = source_of("sm80_mma:rul7.mr128", "sm_80");
+  EXPECT_EQ(plain.options, (std::vector<std::string>{"--gpu-architecture=sm_80", "--std=c++17",
+                                                     "-default-device", "--ptxas-options=-v"}));
+  EXPECT_TRUE(has_option(tuned, "--ptxas-options=--register-usage-level=7"));
+  EXPECT_TRUE(has_option(tuned, "--maxrregcount=128"));
+  EXPECT_EQ(plain.headers, tuned.headers) << "a knob is no constant of the kernel";
+}
+
+TEST(KernelSource, AFamilyWithoutTextIsRefused) {
+  const Family vendor = {"cublaslt", "", {}, {}, {}};
+  const auto source = kernel_source(default_config(vendor), kF16, kF32, "sm_90a");
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(source.error().what, "config 'cublaslt': cublaslt has no kernel text to compile");
+}
+
+TEST(UtilitySource, FindsTheHarness) {
+  const auto source = utility_source("harness.cu", "sm_90a");
+  ASSERT_TRUE(source);
+  EXPECT_NE(header(*source, "parts/types.cuh"), "");
+}
+
+TEST(UtilitySource, AnUnknownFileIsRefused) {
+  const auto source = utility_source("nothing.cu", "sm_90a");
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().what,
+            "no kernel text 'nothing.cu' is built in; the texts are in kernels/");
+}
+
+}  // namespace
+}  // namespace gemmsmith::compile

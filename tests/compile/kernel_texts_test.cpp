@@ -1,0 +1,108 @@
+// kernel_texts_test.cpp -- every kernel text compiles clean for every architecture it serves, and
+// so does a sample of each family's kernels: no spill, no serialised wgmma. (`gemmsmith compile`
+// does it for all of them.)
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "compile/compiler.h"
+#include "compile/embedded_kernels.h"
+#include "space/space.h"
+
+namespace gemmsmith::compile {
+namespace {
+
+constexpr int kThreads = 2;
+
+void expect_clean(const std::vector<KernelSource>& sources) {
+  const auto compiler = Compiler::open(nullptr);
+  ASSERT_TRUE(compiler) << compiler.error().what;
+  const auto kernels = compiler->compile_all(sources, kThreads, {});
+  ASSERT_TRUE(kernels) << kernels.error().what;
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    EXPECT_EQ((*kernels)[i].status, KernelStatus::kOk)
+        << sources[i].name << ": " << name((*kernels)[i].status) << "\n"
+        << (*kernels)[i].log;
+}
+
+TEST(KernelTexts, UtilitiesCompileForBothArchitectures) {
+  std::vector<KernelSource> sources;
+  for (const KernelText& text : embedded_kernels()) {
+    const bool is_kernel = text.name.size() > 3 && text.name.substr(text.name.size() - 3) == ".cu";
+    const auto families = kernel_families();
+    const bool is_family = std::any_of(families.begin(), families.end(),
+                                       [&](const Family* f) { return f->source == text.name; });
+    if (!is_kernel || is_family) continue;
+    for (const char* architecture : {"sm_80", "sm_90a"}) {
+      auto source = utility_source(std::string(text.name), architecture);
+      ASSERT_TRUE(source) << source.error().what;
+      sources.push_back(std::move(*source));
+    }
+  }
+  ASSERT_GE(sources.size(), 4u);
+  expect_clean(sources);
+}
+
+struct SampleCase {
+  const Family* family;
+  const char* target;
+  DataType type;
+  DataType accumulator;
+};
+
+std::string case_name(const ::testing::TestParamInfo<SampleCase>& info) {
+  return fmt::format("{}_{}_{}_{}", info.param.family->name, info.param.target,
+                     name(info.param.type), name(info.param.accumulator));
+}
+
+// All kernels of a family that are legal for a problem large enough to allow every tile.
+std::vector<Config> all_kernels(const SampleCase& sample) {
+  Problem problem;
+  problem.m = problem.n = problem.k = 8192;
+  problem.type = sample.type;
+  problem.accumulator = sample.accumulator;
+  problem = *make_problem(problem);
+  const Target target = *known_target(sample.target);
+  std::vector<Config> configs;
+  std::set<std::string> seen;
+  enumerate(*sample.family, {problem, target}, [&](const Config& config) {
+    if (seen.insert(kernel_text(config)).second) configs.push_back(config);
+    return true;
+  });
+  return configs;
+}
+
+class KernelSample : public ::testing::TestWithParam<SampleCase> {};
+
+TEST_P(KernelSample, CompilesClean) {
+  constexpr std::size_t kSampleSize = 6;
+  std::vector<Config> configs = all_kernels(GetParam());
+  ASSERT_GE(configs.size(), 100u);
+  std::shuffle(configs.begin(), configs.end(), std::mt19937(20240611));
+  configs.resize(kSampleSize);
+  configs.push_back(default_config(*GetParam().family));
+  const std::string architecture =
+      *compile_architecture(known_target(GetParam().target)->compute_capability);
+  std::vector<KernelSource> sources;
+  for (const Config& config : configs)
+    sources.push_back(
+        *kernel_source(config, GetParam().type, GetParam().accumulator, architecture));
+  expect_clean(sources);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Families, KernelSample,
+    ::testing::Values(SampleCase{&sm90_ws_family(), "h200", DataType::kF16, DataType::kF32},
+                      SampleCase{&sm90_ws_family(), "h200", DataType::kBf16, DataType::kF32},
+                      SampleCase{&sm90_ws_family(), "h200", DataType::kF16, DataType::kF16},
+                      SampleCase{&sm80_mma_family(), "h200", DataType::kF16, DataType::kF32},
+                      SampleCase{&sm80_mma_family(), "a100", DataType::kF16, DataType::kF32},
+                      SampleCase{&sm80_mma_family(), "a100", DataType::kBf16, DataType::kF32},
+                      SampleCase{&sm80_mma_family(), "a100", DataType::kF16, DataType::kF16}),
+    case_name);
+
+}  // namespace
+}  // namespace gemmsmith::compile
