@@ -7,7 +7,7 @@
 
 namespace gemmsmith {
 
-Progress::Progress(std::string what, std::int64_t total, bool quiet)
+ProgressLine::ProgressLine(std::string what, std::int64_t total, bool quiet)
     : what_(std::move(what)),
       total_(total),
       quiet_(quiet),
@@ -15,11 +15,11 @@ Progress::Progress(std::string what, std::int64_t total, bool quiet)
       start_(Clock::now()),
       last_(start_ - std::chrono::hours(1)) {}
 
-Progress::~Progress() {
+ProgressLine::~ProgressLine() {
   if (drawn_) std::fputc('\n', stderr);
 }
 
-void Progress::update(std::int64_t done, const std::string& note) {
+void ProgressLine::update(std::int64_t done, const std::string& note) {
   if (quiet_) return;
   const auto now = Clock::now();
   const auto interval = terminal_ ? std::chrono::milliseconds(100) : std::chrono::seconds(30);

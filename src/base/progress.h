@@ -8,13 +8,13 @@
 
 namespace gemmsmith {
 
-class Progress {
+class ProgressLine {
  public:
   // `what` is the unit of the count: "shapes", "kernels".
-  Progress(std::string what, std::int64_t total, bool quiet);
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  ~Progress();  // leaves the last line on the screen
+  ProgressLine(std::string what, std::int64_t total, bool quiet);
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine();  // leaves the last line on the screen
 
   // `note` says what is going on now.
   void update(std::int64_t done, const std::string& note);

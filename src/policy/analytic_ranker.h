@@ -1,5 +1,5 @@
-// analytic_ranker.h -- a config's predicted time from first principles: waves, bytes, pipeline fill,
-// launch. No measurement goes in; it orders candidates and starts the searches.
+// analytic_ranker.h -- a config's predicted time from first principles: waves, bytes, pipeline
+// fill, launch. No measurement goes in; it orders candidates and starts the searches.
 #pragma once
 
 #include <vector>

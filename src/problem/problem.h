@@ -1,9 +1,9 @@
 // problem.h -- what to compute: D = alpha * op(A) * op(B) + beta * C, with sizes, types, layout and
 // leading dimensions. Everything else in the project is a function of a Problem and a Target.
 //
-// C and D are row-major here: element (i, j) of D is at i * ldd + j, as in PyTorch. The C API speaks
-// cuBLAS's column-major language and translates by exchanging A and B (runtime/translate.h): a
-// column-major m x n product is the row-major n x m product of the swapped operands.
+// C and D are row-major here: element (i, j) of D is at i * ldd + j, as in PyTorch. The C API
+// speaks cuBLAS's column-major language and translates by exchanging A and B (runtime/translate.h):
+// a column-major m x n product is the row-major n x m product of the swapped operands.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,8 @@ Result<Problem> make_problem(Problem problem);
 
 // "64_4096_64": the shape alone, as on the command line.
 std::string shape_name(const Problem& problem);
-// "64_4096_64 f16/f32 tn", with leading dimensions, alpha, beta and alignment where not the default.
+// "64_4096_64 f16/f32 tn", with leading dimensions, alpha, beta and alignment where not the
+// default.
 std::string describe(const Problem& problem);
 
 // "M_N_K", three whole numbers; fills m, n, k.

@@ -11,8 +11,8 @@
 namespace gemmsmith {
 
 struct Target {
-  std::string name;              // "NVIDIA H200"
-  int compute_capability = 0;    // 80, 90
+  std::string name;            // "NVIDIA H200"
+  int compute_capability = 0;  // 80, 90
   int sm_count = 0;
   std::int64_t l2_bytes = 0;
   int shared_bytes_per_block = 0;  // opt-in maximum of dynamic shared memory

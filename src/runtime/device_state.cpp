@@ -2,6 +2,12 @@
 
 namespace gemmsmith::runtime {
 
+bool is_capturing(const Driver& driver, CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return driver.StreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 Result<std::unique_ptr<DeviceState>> DeviceState::create(const Driver& driver, CUcontext context) {
   std::unique_ptr<DeviceState> state(new DeviceState(driver, context));
   CUdevice device = 0;
@@ -39,11 +45,13 @@ void DeviceState::load_scale_kernel() {
   has_scale_kernel_ = true;
 }
 
-Result<void> DeviceState::run_fallback(const Call& call) {
+Result<void> DeviceState::run_fallback(const Problem& problem, const vendor::Operands& operands,
+                                       const vendor::Scalars& scalars,
+                                       const vendor::Workspace& workspace, CUstream stream) {
   if (fallback_ == nullptr)
     return fail(lt_error_.code, "no plan fits {} and cuBLASLt cannot serve it: {}",
-                describe(call.problem), lt_error_.what);
-  return fallback_->run(call.problem, call.operands, call.scalars, call.workspace, call.stream);
+                describe(problem), lt_error_.what);
+  return fallback_->run(problem, operands, scalars, workspace, stream);
 }
 
 Result<void> DeviceState::run_scaling(const Call& call) const {

@@ -11,6 +11,10 @@
 
 namespace gemmsmith::runtime {
 
+// Whether nothing may be loaded, allocated or waited for now because the stream captures. Where the
+// driver cannot tell (the default stream while another one captures), it counts as yes.
+bool is_capturing(const Driver& driver, CUstream stream);
+
 class DeviceState {
  public:
   // For the current context. A machine without cuBLASLt still gets a state: plans need none.
@@ -26,7 +30,9 @@ class DeviceState {
   const Error& lt_error() const { return lt_error_; }
 
   // Enqueues by cuBLASLt's heuristic choice.
-  Result<void> run_fallback(const Call& call);
+  Result<void> run_fallback(const Problem& problem, const vendor::Operands& operands,
+                            const vendor::Scalars& scalars, const vendor::Workspace& workspace,
+                            CUstream stream);
   // Enqueues D = beta * C.
   Result<void> run_scaling(const Call& call) const;
 

@@ -31,6 +31,7 @@ struct TunerOptions {
   std::uint64_t seed = 1;
   std::string command;  // argv, kept with the run
   std::chrono::seconds lease{300};
+  bool retest_again = false;  // re-test plans that were tested again before
   // Where candidates come from; empty: policy::ranked_configs. A recording offers only what it has.
   std::function<std::vector<Config>(const Problem&)> candidates;
   // Identity of a config's kernel, part of a result's key; empty: no identity is kept.

@@ -2,8 +2,6 @@
 
 #include <array>
 
-#include "space/footprint.h"
-
 namespace gemmsmith {
 
 int Family::index_of(std::string_view parameter) const {
@@ -15,11 +13,6 @@ int Family::index_of(std::string_view parameter) const {
 std::span<const Family* const> kernel_families() {
   static const std::array<const Family*, 2> families = {&sm90_ws_family(), &sm80_mma_family()};
   return families;
-}
-
-Footprint footprint(const Config& config, DataType, DataType accumulator) {
-  if (config.family == &sm90_ws_family()) return sm90_ws_footprint(config, accumulator);
-  return sm80_mma_footprint(config);
 }
 
 Config default_config(const Family& family) {

@@ -34,17 +34,6 @@ struct Preset {
   std::string_view origin;  // who recommends it, for what
 };
 
-struct Family {
-  std::string_view name;
-  std::string_view source;  // kernel text, "sm90_ws.cu"; empty for the vendor's
-  std::vector<Parameter> parameters;
-  std::vector<Constraint> constraints;
-  std::vector<Preset> presets;
-
-  // Index of a parameter by name; -1 where the family has none of that name.
-  int index_of(std::string_view parameter) const;
-};
-
 // Threads of a block and bytes of dynamic shared memory of one config: known before compiling,
 // used by constraints and plans.
 struct Footprint {
@@ -52,9 +41,20 @@ struct Footprint {
   int shared_bytes = 0;
 };
 
+struct Family {
+  std::string_view name;
+  std::string_view source;  // kernel text, "sm90_ws.cu"; empty for the vendor's
+  std::vector<Parameter> parameters;
+  std::vector<Constraint> constraints;
+  std::vector<Preset> presets;
+  Footprint (*footprint)(const Config&, DataType accumulator) = nullptr;  // null for the vendor's
+
+  // Index of a parameter by name; -1 where the family has none of that name.
+  int index_of(std::string_view parameter) const;
+};
+
 const Family& sm90_ws_family();
 const Family& sm80_mma_family();
-Footprint footprint(const Config& config, DataType type, DataType accumulator);
 
 // Our families, in the order they are listed to users. (The vendor's is added by callers.)
 std::span<const Family* const> kernel_families();

@@ -5,7 +5,6 @@
 #include "base/numbers.h"
 #include "space/common_constraints.h"
 #include "space/family.h"
-#include "space/footprint.h"
 
 namespace gemmsmith {
 namespace {
@@ -66,11 +65,11 @@ bool stages_have_k_tiles(const SpaceContext& context, const Config& config) {
   return config.at("stages") <= std::max<std::int64_t>(k_tiles, 2);
 }
 
-}  // namespace
-
-Footprint sm80_mma_footprint(const Config& config) {
+Footprint sm80_mma_footprint(const Config& config, DataType) {
   return {32 * warps(config), shared_bytes(config)};
 }
+
+}  // namespace
 
 const Family& sm80_mma_family() {
   static const Family family = {
@@ -81,7 +80,7 @@ const Family& sm80_mma_family() {
           {"tile_n", "n", Binding::kCompile, 64, {16, 32, 64, 96, 128, 160, 256}},
           {"warps_m", "wm", Binding::kCompile, 2, {1, 2, 4}},
           {"warps_n", "wn", Binding::kCompile, 2, {1, 2, 4}},
-          {"tile_k", "k", Binding::kCompile, 32, {16, 32, 64, 128}},
+          {"tile_k", "k", Binding::kCompile, 32, {32, 64, 128, 256}},
           {"warps_k", "wk", Binding::kCompile, 1, {1, 2, 4, 8}},
           {"stages", "s", Binding::kCompile, 3, {2, 3, 4, 5, 6, 8}},
           {"persistent", "ps", Binding::kLaunch, 0, {0, 1}},
@@ -155,7 +154,8 @@ const Family& sm80_mma_family() {
            "recommended for A100 f16: 128x64x32, 128 threads, 2 stages"},
           {"a100-f16-128x64x32-s3", "sm80_mma:m128",
            "recommended for A100 f16: 128x64x32, 128 threads, 3 stages"},
-      }};
+      },
+      &sm80_mma_footprint};
   return family;
 }
 

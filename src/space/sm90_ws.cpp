@@ -5,7 +5,6 @@
 #include "base/numbers.h"
 #include "space/common_constraints.h"
 #include "space/family.h"
-#include "space/footprint.h"
 
 namespace gemmsmith {
 namespace {
@@ -141,13 +140,13 @@ bool stages_have_k_tiles(const SpaceContext& context, const Config& config) {
   return config.at("stages") <= std::max<std::int64_t>(k_tiles, 2) || config.at("persistent") == 1;
 }
 
-}  // namespace
-
 Footprint sm90_ws_footprint(const Config& config, DataType accumulator) {
   const int consumers = config.at("consumers");
   const bool moves_registers = consumers == 2 && accumulator_registers(config, accumulator) > 96;
   return {128 * consumers + (moves_registers ? 128 : 32), shared_bytes(config)};
 }
+
+}  // namespace
 
 const Family& sm90_ws_family() {
   static const Family family = {
@@ -274,7 +273,8 @@ const Family& sm90_ws_family() {
       {
           {"h100-f16-128x128x64", "sm90_ws:w2.m128.n128.s3",
            "recommended for H100 f16: 128x128x64, TMA store, 3 stages"},
-      }};
+      },
+      &sm90_ws_footprint};
   return family;
 }
 

@@ -34,12 +34,13 @@ class LtFallback {
   std::size_t size() const;  // problems remembered now
 
  private:
+  struct Key;
   struct Entry;
   struct Table;
   class Reader;
 
-  Result<const Entry*> insert(const Problem& problem, ScalarMode mode, std::int64_t bytes,
-                              std::size_t hash);
+  // With mutex_ held.
+  Result<const Entry*> find_or_insert(const Key& key, std::size_t hash);
   void free_unread_tables();
 
   // Readers in the table, counted apart by thread so that they do not share a cache line.
@@ -52,7 +53,7 @@ class LtFallback {
   std::size_t capacity_;
   std::array<Stripe, kStripes> stripes_;
   std::atomic<Table*> table_;
-  std::mutex mutex_;  // of insertion
+  mutable std::mutex mutex_;  // of insertion and freeing
   std::vector<std::unique_ptr<Table>> retired_;
 };
 

@@ -56,7 +56,6 @@ class LtMatmul {
   LtMatmul() = default;
   Result<void> create_descriptors();
   Result<void> create_preference();
-  void destroy();
 
   std::shared_ptr<const LtHandle> handle_;
   Problem problem_;

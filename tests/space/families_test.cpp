@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
     Sm80Mma, BrokenRule,
     testing::Values(Broken{"sm80_mma", "legal"}, Broken{"sm80_mma:m256.n256", "accumulators_fit"},
                     Broken{"sm80_mma:m16", "warps_share_whole_blocks"},
-                    Broken{"sm80_mma:k16.wk2", "k_slices_are_whole"},
+                    Broken{"sm80_mma:k32.wk4", "k_slices_are_whole"},
                     Broken{"sm80_mma:m128.n128.wm4.wn4", "warps_are_few"},
                     Broken{"sm80_mma:m128.n256.wm2.wn4.k128.s8", "shared_memory_fits"}));
 
