@@ -1,0 +1,69 @@
+// The main job end to end on a recorded H200 space, no GPU: tune, the table, the store, a second
+// run that finds everything done.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/run_program.h"
+#include "device/recording.h"
+
+namespace gemmsmith::test {
+namespace {
+
+const std::string kRecording = std::string("recorded:") + GEMMSMITH_SOURCE_DIR +
+                               "/data/recordings/h200/grid1000_f16_f32_tn.csv.zst";
+const std::string kShapes = std::string(GEMMSMITH_SOURCE_DIR) + "/data/shapes/demo.csv";
+
+TEST(RecordedRun, TunesASliceAndPrintsTheTable) {
+  const std::string store = fresh_folder() + "/demo.db";
+  const ProgramResult first = run_program(
+      {"tune", "--device", kRecording, "--shapes", kShapes, "--store", store, "--json"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const auto board = nlohmann::json::parse(first.out);
+  EXPECT_FALSE(board.empty());
+
+  const ProgramResult again = run_program(
+      {"tune", "--device", kRecording, "--shapes", kShapes, "--store", store, "--json"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(nlohmann::json::parse(again.out), board) << "a second run found work left to do";
+
+  const ProgramResult shown = run_program({"store", "show", "--store", store, "--json"});
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  const auto winners = nlohmann::json::parse(shown.out);
+  const auto shapes = read_recording(kRecording.substr(9));
+  ASSERT_TRUE(shapes.has_value());
+  EXPECT_GT(winners.size(), 5U);
+}
+
+TEST(RecordedRun, SameSeedSameChoice) {
+  std::string shown[2];
+  for (std::string& text : shown) {
+    const std::string store = fresh_folder() + "/demo.db";
+    const ProgramResult run = run_program({"tune", "--device", kRecording, "--shapes", kShapes,
+                                           "--store", store, "--seed", "5", "--json"});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    auto rows =
+        nlohmann::json::parse(run_program({"store", "show", "--store", store, "--json"}).out);
+    for (auto& row : rows) row.erase("run");
+    text = rows.dump();
+  }
+  EXPECT_EQ(shown[0], shown[1]);
+}
+
+TEST(RecordedRun, StoreSurvivesExportAndImport) {
+  const std::string folder = fresh_folder();
+  const std::string store = folder + "/a.db";
+  ASSERT_EQ(run_program({"tune", "--device", kRecording, "--shapes", kShapes, "--store", store})
+                .exit_code,
+            0);
+  ASSERT_EQ(run_program({"store", "export", folder + "/a.jsonl", "--store", store}).exit_code, 0);
+  ASSERT_EQ(
+      run_program({"store", "import", folder + "/a.jsonl", "--store", folder + "/b.db"}).exit_code,
+      0);
+  EXPECT_EQ(run_program({"store", "show", "--store", store, "--csv"}).out,
+            run_program({"store", "show", "--store", folder + "/b.db", "--csv"}).out);
+}
+
+}  // namespace
+}  // namespace gemmsmith::test

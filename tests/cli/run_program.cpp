@@ -1,0 +1,86 @@
+#include "cli/run_program.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+extern char** environ;
+
+namespace gemmsmith::test {
+namespace {
+
+class Folders {
+ public:
+  ~Folders() {
+    std::error_code ignored;
+    for (const std::string& folder : made_) std::filesystem::remove_all(folder, ignored);
+  }
+  std::string make() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "gemmsmith-XXXXXX").string();
+    made_.emplace_back(mkdtemp(pattern.data()));
+    return made_.back();
+  }
+
+ private:
+  std::vector<std::string> made_;
+};
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+std::string fresh_folder() {
+  static Folders folders;
+  return folders.make();
+}
+
+ProgramResult run_program(const std::vector<std::string>& arguments,
+                          const std::vector<std::pair<std::string, std::string>>& environment) {
+  const std::string folder = fresh_folder();
+  const std::string out = folder + "/out";
+  const std::string err = folder + "/err";
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string text = *variable;
+    if (text.rfind("GEMMSMITH_", 0) != 0 && text.rfind("HOME=", 0) != 0 &&
+        text.rfind("XDG_", 0) != 0)
+      variables.push_back(text);
+  }
+  variables.push_back("HOME=" + folder);
+  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+
+  const pid_t child = fork();
+  if (child == 0) {
+    const int out_file = open(out.c_str(), O_WRONLY | O_CREAT, 0600);
+    const int err_file = open(err.c_str(), O_WRONLY | O_CREAT, 0600);
+    const int in_file = open("/dev/null", O_RDONLY);
+    dup2(in_file, 0);
+    dup2(out_file, 1);
+    dup2(err_file, 2);
+    std::vector<char*> argv = {const_cast<char*>(GEMMSMITH_PROGRAM)};
+    for (const std::string& argument : arguments)
+      argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    std::vector<char*> envp;
+    for (std::string& variable : variables) envp.push_back(variable.data());
+    envp.push_back(nullptr);
+    execve(GEMMSMITH_PROGRAM, argv.data(), envp.data());
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents(out),
+          contents(err)};
+}
+
+}  // namespace gemmsmith::test

@@ -1,0 +1,76 @@
+// What each verb prints without a GPU, and how.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "cli/run_program.h"
+
+namespace gemmsmith::test {
+namespace {
+
+TEST(Help, EveryVerbHasExamples) {
+  for (const char* verb :
+       {"tune", "bench", "verify", "eval", "space", "compile", "store", "report", "info"}) {
+    const ProgramResult result = run_program({verb, "--help"});
+    EXPECT_EQ(result.exit_code, 0) << verb;
+    EXPECT_NE(result.out.find("Example"), std::string::npos) << verb;
+    EXPECT_NE(result.out.find(std::string("gemmsmith ") + verb), std::string::npos) << verb;
+  }
+}
+
+TEST(Version, IsPrintedAlone) {
+  const ProgramResult result = run_program({"--version"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out.rfind("gemmsmith ", 0), 0U) << result.out;
+}
+
+TEST(Space, WhyNamesTheRule) {
+  const ProgramResult result = run_program(
+      {"space", "--mnk", "4096_4096_4096", "--why", "sm90_ws:w2.m128.n256.s5", "--csv"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out,
+            "config,rule,reason\n"
+            "sm90_ws:w2.m128.n256.s5,shared_memory_fits,\"stages, staging and exchange exceed the "
+            "shared memory of a block\"\n");
+}
+
+TEST(Space, CountsAddUp) {
+  const ProgramResult result =
+      run_program({"space", "--mnk", "64_4096_64", "--limit", "0", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = nlohmann::json::parse(result.out);
+  long all = 0;
+  long parts = 0;
+  for (const auto& row : rows) {
+    const std::string rule = row["rule"];
+    (rule == "(all combinations)" ? all : parts) += row["removed"].get<long>();
+  }
+  EXPECT_GT(all, 0);
+  EXPECT_EQ(all, parts);
+}
+
+TEST(Space, PresetsAreListedByName) {
+  const ProgramResult result = run_program({"space", "--presets"});
+  EXPECT_EQ(result.exit_code, 0);
+  for (const char* name : {"a100-f16-128x64x32-s2", "a100-f16-128x64x32-s3", "h100-f16-128x128x64"})
+    EXPECT_NE(result.out.find(name), std::string::npos) << name;
+}
+
+TEST(Info, AnswersWithoutAGpuAndShowsOrigins) {
+  const ProgramResult result = run_program(
+      {"info", "--json", "--seed", "7"},
+      {{"GEMMSMITH_LIBCUDA", "/nonexistent/libcuda.so"}, {"GEMMSMITH_DEVICE", "cuda:3"}});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::map<std::string, std::pair<std::string, std::string>> rows;
+  for (const auto& row : nlohmann::json::parse(result.out))
+    rows[row["what"]] = {row["value"], row["origin"]};
+  EXPECT_EQ(rows["seed"], (std::pair<std::string, std::string>{"7", "flag --seed"}));
+  EXPECT_EQ(rows["device"],
+            (std::pair<std::string, std::string>{"cuda:3", "environment GEMMSMITH_DEVICE"}));
+  EXPECT_EQ(rows["workspace_mib"].second, "default");
+  EXPECT_EQ(rows["devices"].first.rfind("none: ", 0), 0U) << rows["devices"].first;
+}
+
+}  // namespace
+}  // namespace gemmsmith::test
