@@ -96,9 +96,12 @@ bool tma_reads_the_operands(const SpaceContext& context, const Config&) {
          problem.alignment.b % 16 == 0;
 }
 
+// The n rule was found on the device: a TMA store clips at D's edge in whole 16-byte chunks, so an
+// n that is no multiple of 8 would overwrite up to 7 elements of the padding between rows.
 bool tma_writes_d(const SpaceContext& context, const Config& config) {
   return config.at("epilogue") != kEpilogueTma ||
-         (context.problem.ldd % 8 == 0 && context.problem.alignment.d % 16 == 0);
+         (context.problem.n % 8 == 0 && context.problem.ldd % 8 == 0 &&
+          context.problem.alignment.d % 16 == 0);
 }
 
 int staging_bytes(const Config& config) {
@@ -221,7 +224,7 @@ const Family& sm90_ws_family() {
            {"consumers", "schedule", "tile_m", "tile_n"},
            &accumulators_fit},
           {"tma_writes_d",
-           "the TMA store needs a 16-byte aligned D and an ldd that is a multiple of 8 elements",
+           "the TMA store needs a 16-byte aligned D, and n and ldd that are multiples of 8",
            {"epilogue"},
            &tma_writes_d},
           {"split_stores_directly",
