@@ -179,6 +179,11 @@ Result<gemmsmithProblem_t> check_problem(const gemmsmithProblem_t* problem) {
   return checked;
 }
 
+Result<void> check_scalars(const gemmsmithProblem_t& problem, const MatmulArguments& arguments) {
+  GEMMSMITH_CHECK(check_scalar(problem, "alpha", arguments.alpha));
+  return check_scalar(problem, "beta", arguments.beta);
+}
+
 vendor::Scalars read_scalars(const gemmsmithProblem_t& problem, const void* alpha,
                              const void* beta) {
   if (problem.pointer_mode == GEMMSMITH_POINTER_MODE_DEVICE)
@@ -187,8 +192,7 @@ vendor::Scalars read_scalars(const gemmsmithProblem_t& problem, const void* alph
 }
 
 Result<Call> check_call(const gemmsmithProblem_t& problem, const MatmulArguments& arguments) {
-  GEMMSMITH_CHECK(check_scalar(problem, "alpha", arguments.alpha));
-  GEMMSMITH_CHECK(check_scalar(problem, "beta", arguments.beta));
+  GEMMSMITH_CHECK(check_scalars(problem, arguments));
   Call call;
   call.problem = to_row_major(problem);
   call.scalars = read_scalars(problem, arguments.alpha, arguments.beta);

@@ -42,7 +42,10 @@ struct Call {
 // the library does not compute.
 Result<gemmsmithProblem_t> check_problem(const gemmsmithProblem_t* problem);
 
-// alpha and beta as they count in our own terms. The pointers must not be null.
+// That alpha and beta can be read. The problem needs a valid pointer mode and compute type.
+Result<void> check_scalars(const gemmsmithProblem_t& problem, const MatmulArguments& arguments);
+
+// alpha and beta as they count in our own terms. The pointers must have been checked.
 vendor::Scalars read_scalars(const gemmsmithProblem_t& problem, const void* alpha,
                              const void* beta);
 

@@ -1,0 +1,201 @@
+// c_api.cpp -- the edge: statuses for errors, and no exception beyond it.
+#include <gemmsmith/gemmsmith.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include "runtime/handle.h"
+#include "runtime/last_error.h"
+
+struct gemmsmithContext {
+  gemmsmith::runtime::Handle handle;
+};
+
+namespace gemmsmith::runtime {
+namespace {
+
+Result<void> check_handle(gemmsmithHandle_t handle) {
+  if (handle == nullptr)
+    return fail(ErrorCode::kEnvironment, "handle is NULL: create one with gemmsmithCreate");
+  return {};
+}
+
+// Runs `body`, a function that returns a status.
+template <class Body>
+gemmsmithStatus_t guarded(const Body& body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    set_last_error("out of host memory");
+    return GEMMSMITH_STATUS_ALLOC_FAILED;
+  } catch (const std::exception& exception) {
+    set_last_error(exception.what());
+  } catch (...) {
+    set_last_error("an exception of unknown type");
+  }
+  return GEMMSMITH_STATUS_INTERNAL_ERROR;
+}
+
+gemmsmithStatus_t use_table(gemmsmithHandle_t handle, Result<std::unique_ptr<const Table>> table) {
+  if (!table) return report(table.error());
+  const auto misfit = handle->handle.load_table(*std::move(table));
+  if (!misfit) return report(misfit.error());
+  if (misfit->empty()) return GEMMSMITH_STATUS_SUCCESS;
+  set_last_error(*misfit);
+  return GEMMSMITH_STATUS_ARCH_MISMATCH;
+}
+
+template <std::size_t kSize>
+void copy_text(char (&destination)[kSize], std::string_view text) {
+  const std::size_t length = std::min(text.size(), kSize - 1);
+  std::memcpy(destination, text.data(), length);
+  destination[length] = '\0';
+}
+
+gemmsmithPlanInfo_t info_of(const Handle::Plan& plan) {
+  gemmsmithPlanInfo_t info = {};
+  switch (plan.choice.source) {
+    case Source::kCublasLt:
+      info.source = GEMMSMITH_SOURCE_CUBLASLT;
+      break;
+    case Source::kKernel:
+      info.source = GEMMSMITH_SOURCE_KERNEL;
+      break;
+    case Source::kVendor:
+      info.source = GEMMSMITH_SOURCE_VENDOR;
+      break;
+  }
+  info.match = plan.choice.source != Source::kCublasLt                ? GEMMSMITH_MATCH_EXACT
+               : plan.choice.rejection == Rejection::kNoTable ||
+                       plan.choice.rejection == Rejection::kNoPlan ? GEMMSMITH_MATCH_NONE
+                                                                   : GEMMSMITH_MATCH_REJECTED;
+  info.expected_speedup = plan.expected_speedup;
+  info.workspace_bytes = static_cast<std::uint64_t>(plan.workspace_bytes);
+  copy_text(info.config, plan.config);
+  copy_text(info.reason, reason_text(plan.choice.rejection));
+  return info;
+}
+
+Result<void> check_info(const gemmsmithPlanInfo_t* info) {
+  if (info == nullptr)
+    return fail(ErrorCode::kBadInput, "info is NULL: pass a gemmsmithPlanInfo_t");
+  if (info->size < sizeof *info)
+    return fail(ErrorCode::kBadInput,
+                "info->size = {}: must be sizeof(gemmsmithPlanInfo_t), which is {}", info->size,
+                sizeof *info);
+  return {};
+}
+
+}  // namespace
+}  // namespace gemmsmith::runtime
+
+using namespace gemmsmith;
+using namespace gemmsmith::runtime;
+
+int gemmsmithGetVersion(void) { return GEMMSMITH_VERSION; }
+
+const char* gemmsmithGetStatusName(gemmsmithStatus_t status) {
+  switch (status) {
+    case GEMMSMITH_STATUS_SUCCESS:
+      return "GEMMSMITH_STATUS_SUCCESS";
+    case GEMMSMITH_STATUS_NOT_INITIALIZED:
+      return "GEMMSMITH_STATUS_NOT_INITIALIZED";
+    case GEMMSMITH_STATUS_ALLOC_FAILED:
+      return "GEMMSMITH_STATUS_ALLOC_FAILED";
+    case GEMMSMITH_STATUS_INVALID_VALUE:
+      return "GEMMSMITH_STATUS_INVALID_VALUE";
+    case GEMMSMITH_STATUS_ARCH_MISMATCH:
+      return "GEMMSMITH_STATUS_ARCH_MISMATCH";
+    case GEMMSMITH_STATUS_MAPPING_ERROR:
+      return "GEMMSMITH_STATUS_MAPPING_ERROR";
+    case GEMMSMITH_STATUS_EXECUTION_FAILED:
+      return "GEMMSMITH_STATUS_EXECUTION_FAILED";
+    case GEMMSMITH_STATUS_INTERNAL_ERROR:
+      return "GEMMSMITH_STATUS_INTERNAL_ERROR";
+    case GEMMSMITH_STATUS_NOT_SUPPORTED:
+      return "GEMMSMITH_STATUS_NOT_SUPPORTED";
+    case GEMMSMITH_STATUS_LICENSE_ERROR:
+      return "GEMMSMITH_STATUS_LICENSE_ERROR";
+  }
+  return "unknown status";
+}
+
+const char* gemmsmithGetLastErrorString(void) { return last_error(); }
+
+gemmsmithStatus_t gemmsmithCreate(gemmsmithHandle_t* handle) {
+  return guarded([&] {
+    if (handle == nullptr)
+      return report({ErrorCode::kBadInput, "handle is NULL: pass the address of a handle"});
+    *handle = nullptr;
+    *handle = new gemmsmithContext;
+    return GEMMSMITH_STATUS_SUCCESS;
+  });
+}
+
+gemmsmithStatus_t gemmsmithDestroy(gemmsmithHandle_t handle) {
+  return guarded([&] {
+    delete handle;
+    return GEMMSMITH_STATUS_SUCCESS;
+  });
+}
+
+gemmsmithStatus_t gemmsmithLoadPlanTable(gemmsmithHandle_t handle, const char* path) {
+  return guarded([&] {
+    if (auto checked = check_handle(handle); !checked) return report(checked.error());
+    if (path == nullptr)
+      return report({ErrorCode::kBadInput, "path is NULL: pass a plan table's file name"});
+    return use_table(handle, Table::open(path));
+  });
+}
+
+gemmsmithStatus_t gemmsmithLoadPlanTableFromMemory(gemmsmithHandle_t handle, const void* data,
+                                                   size_t bytes) {
+  return guarded([&] {
+    if (auto checked = check_handle(handle); !checked) return report(checked.error());
+    if (data == nullptr)
+      return report({ErrorCode::kBadInput, "data is NULL: pass a plan table's bytes"});
+    return use_table(handle, Table::copy({static_cast<const std::byte*>(data), bytes}));
+  });
+}
+
+gemmsmithStatus_t gemmsmithMatmul(gemmsmithHandle_t handle, const gemmsmithProblem_t* problem,
+                                  const void* alpha, const void* A, const void* B,
+                                  const void* beta, const void* C, void* D, void* workspace,
+                                  size_t workspace_bytes, gemmsmithStream_t stream) {
+  return guarded([&] {
+    if (auto checked = check_handle(handle); !checked) return report(checked.error());
+    const MatmulArguments arguments = {alpha, A, B, beta, C, D, workspace, workspace_bytes, stream};
+    const auto done = handle->handle.matmul(problem, arguments);
+    return done ? GEMMSMITH_STATUS_SUCCESS : report(done.error());
+  });
+}
+
+gemmsmithStatus_t gemmsmithGetWorkspaceSize(gemmsmithHandle_t handle,
+                                            const gemmsmithProblem_t* problem, size_t* bytes) {
+  return guarded([&] {
+    if (auto checked = check_handle(handle); !checked) return report(checked.error());
+    if (bytes == nullptr)
+      return report({ErrorCode::kBadInput, "bytes is NULL: pass the address of a size_t"});
+    const auto plan = handle->handle.plan_of(problem);
+    if (!plan) return report(plan.error());
+    *bytes = static_cast<std::size_t>(plan->workspace_bytes);
+    return GEMMSMITH_STATUS_SUCCESS;
+  });
+}
+
+gemmsmithStatus_t gemmsmithGetPlanInfo(gemmsmithHandle_t handle, const gemmsmithProblem_t* problem,
+                                       gemmsmithPlanInfo_t* info) {
+  return guarded([&] {
+    if (auto checked = check_handle(handle); !checked) return report(checked.error());
+    const auto plan = handle->handle.plan_of(problem);
+    if (!plan) return report(plan.error());
+    if (auto checked = check_info(info); !checked) return report(checked.error());
+    gemmsmithPlanInfo_t filled = info_of(*plan);
+    filled.size = info->size;
+    std::memcpy(info, &filled, sizeof filled);
+    return GEMMSMITH_STATUS_SUCCESS;
+  });
+}

@@ -1,0 +1,46 @@
+// choice.h -- what serves one problem: a kernel of the plan table, a cuBLASLt configuration of the
+// plan table, or cuBLASLt's heuristic; and, where it is the last, why.
+#pragma once
+
+#include <cstdint>
+
+#include "plan/launch_plan.h"
+
+namespace gemmsmith::runtime {
+
+struct VendorPlan;
+
+enum class Source { kCublasLt, kKernel, kVendor };
+
+// Why a problem is left to cuBLASLt's heuristic. Each has one sentence in reason_text().
+enum class Rejection {
+  kNone,
+  kNoTable,
+  kNoPlan,
+  kAlignment,      // a pointer is less aligned than the plan needs
+  kStrides,        // a leading dimension that the plan cannot take
+  kScalars,        // half-precision alpha and beta on the device, which kernels do not read
+  kWorkspace,      // smaller than the plan needs
+  kCapturing,      // not yet on the device, and nothing may be loaded while a stream captures
+  kLoadFailed,     // the driver refused the kernel
+  kVendorVersion,  // made by another version of cuBLASLt, or none is here
+  kVendorCheck,    // cuBLASLt no longer accepts the configuration
+};
+
+const char* reason_text(Rejection rejection);
+
+struct Choice {
+  Source source = Source::kCublasLt;
+  Rejection rejection = Rejection::kNone;
+  // kKernel
+  CUfunction function = nullptr;
+  plan::LaunchPlan launch = {};
+  // kVendor
+  const VendorPlan* vendor = nullptr;
+  std::int64_t workspace_bytes = 0;
+
+  // Another call with the same arguments may be served better: not to be remembered.
+  bool is_provisional() const { return rejection == Rejection::kCapturing; }
+};
+
+}  // namespace gemmsmith::runtime

@@ -1,0 +1,78 @@
+// handle.h -- what a gemmsmithHandle_t points to: the plan tables loaded so far and the state of
+// each CUDA context that it was used in. Both only grow, so that readers need no lock and captured
+// graphs keep their kernels; all of it goes with the handle.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/arguments.h"
+#include "runtime/call_cache.h"
+#include "runtime/device_state.h"
+#include "runtime/resident_table.h"
+#include "runtime/table.h"
+
+namespace gemmsmith::runtime {
+
+class Handle {
+ public:
+  // Loads the driver where there is one, and prepares the current context where there is one.
+  // Whatever is missing is reported by the first call that needs it.
+  Handle();
+  ~Handle();
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  // Makes it the table in use and, with a context current, puts its kernels on the device. Returns
+  // why the table does not fit that device, in which case nothing changes; "" where it was taken.
+  Result<std::string> load_table(std::unique_ptr<const Table> table);
+
+  Result<void> matmul(const gemmsmithProblem_t* problem, const MatmulArguments& arguments);
+
+  // What would serve a problem for 256-byte aligned pointers and any workspace. Needs a device.
+  struct Plan {
+    Choice choice;
+    std::string config;  // "" where cuBLASLt's heuristic chooses
+    float expected_speedup = 0;
+    std::int64_t workspace_bytes = 0;
+  };
+  Result<Plan> plan_of(const gemmsmithProblem_t* problem);
+
+ private:
+  // One context's state, and what its device holds of the tables.
+  struct Place {
+    explicit Place(std::unique_ptr<DeviceState> state) : device(std::move(state)) {}
+    std::unique_ptr<DeviceState> device;
+    std::atomic<ResidentTable*> resident{nullptr};           // of the newest table
+    std::vector<std::unique_ptr<ResidentTable>> residents;  // guarded by mutex_
+  };
+
+  Result<CUcontext> current_context();
+  Place* find_place(CUcontext context) const;
+  // Creates it where it is new, except while the stream captures.
+  Result<Place*> place_of(CUcontext context, CUstream stream);
+  // Null where there is no table for this device.
+  ResidentTable* resident_of(Place& place);
+
+  std::uint64_t epoch() const;
+  bool run_seen_before(const gemmsmithProblem_t* problem, const MatmulArguments& arguments,
+                       Result<void>& result) const;
+  Result<void> run_new(const gemmsmithProblem_t& problem, const Call& call, CUcontext context,
+                       Place& place);
+
+  static constexpr std::size_t kMostContexts = 64;
+
+  const std::uint64_t id_;
+  Result<const Driver*> driver_;
+  std::atomic<const Table*> table_{nullptr};
+  std::array<std::atomic<Place*>, kMostContexts> places_{};
+  std::mutex mutex_;  // of everything below, and of growing places_
+  std::vector<std::unique_ptr<const Table>> tables_;
+  bool has_retained_primary_ = false;
+};
+
+}  // namespace gemmsmith::runtime

@@ -1,0 +1,366 @@
+#include "runtime/fake_gpu.h"
+
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "kernels/parts/args.cuh"
+
+// The driver's exports carry version suffixes in some headers and not in others: both spellings.
+#undef cuEventElapsedTime
+#undef cuEventElapsedTime_v2
+
+#define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
+
+struct CUctx_st {
+  int device = 0;
+};
+
+namespace {
+
+enum class KernelKind { kGemm, kGemmWithMaps, kScale };
+
+struct FakeModule {
+  KernelKind kind = KernelKind::kGemm;
+  bool a_is_k_contiguous = true;
+  bool b_is_k_contiguous = true;
+  bool is_bf16 = false;
+};
+
+CUctx_st contexts[FakeGpu::kDevices] = {{0}, {1}};
+thread_local CUcontext current = nullptr;
+
+float load(const void* base, std::int64_t index, bool is_bf16) {
+  if (is_bf16) return __bfloat162float(static_cast<const __nv_bfloat16*>(base)[index]);
+  return __half2float(static_cast<const __half*>(base)[index]);
+}
+
+void store(void* base, std::int64_t index, float value, bool is_bf16) {
+  if (is_bf16)
+    static_cast<__nv_bfloat16*>(base)[index] = __float2bfloat16(value);
+  else
+    static_cast<__half*>(base)[index] = __float2half(value);
+}
+
+// What kernels/parts/args.cuh promises, in the plainest way.
+void run_gemm(const FakeModule& kernel, const gemmsmith_kernels::GemmArgs& args) {
+  const float alpha = args.alpha_device != nullptr ? *args.alpha_device : args.alpha;
+  const float beta = args.beta_device != nullptr ? *args.beta_device : args.beta;
+  for (std::int64_t i = 0; i < args.m; ++i)
+    for (std::int64_t j = 0; j < args.n; ++j) {
+      float sum = 0;
+      for (std::int64_t p = 0; p < args.k; ++p) {
+        const std::int64_t a = kernel.a_is_k_contiguous ? i * args.lda + p : p * args.lda + i;
+        const std::int64_t b = kernel.b_is_k_contiguous ? j * args.ldb + p : p * args.ldb + j;
+        sum += load(args.a, a, kernel.is_bf16) * load(args.b, b, kernel.is_bf16);
+      }
+      float value = alpha * sum;
+      if (beta != 0) value += beta * load(args.c, i * args.ldc + j, kernel.is_bf16);
+      store(args.d, i * args.ldd + j, value, kernel.is_bf16);
+    }
+}
+
+template <class T>
+T parameter(void** parameters, int index) {
+  T value;
+  std::memcpy(&value, parameters[index], sizeof value);
+  return value;
+}
+
+// The PTX of src/runtime/scale_kernel.cpp, in C++.
+void run_scale(void** parameters) {
+  auto* d = parameter<void*>(parameters, 0);
+  const auto* c = parameter<const void*>(parameters, 1);
+  const auto* beta_device = parameter<const void*>(parameters, 2);
+  const auto rows = parameter<std::int64_t>(parameters, 3);
+  const auto columns = parameter<std::int64_t>(parameters, 4);
+  const auto ldc = parameter<std::int64_t>(parameters, 5);
+  const auto ldd = parameter<std::int64_t>(parameters, 6);
+  auto beta = parameter<float>(parameters, 7);
+  const auto flags = parameter<unsigned>(parameters, 8);
+  const bool is_bf16 = (flags & 1U) != 0;
+  if (beta_device != nullptr)
+    beta = (flags & 2U) != 0 ? __half2float(*static_cast<const __half*>(beta_device))
+                             : *static_cast<const float*>(beta_device);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const float value = beta == 0 ? 0.0F : beta * load(c, i * ldc + j, is_bf16);
+      store(d, i * ldd + j, value, is_bf16);
+    }
+}
+
+CUresult run(CUfunction function, void** parameters) {
+  FakeGpu& gpu = fake_gpu();
+  if (gpu.fail_launch) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  ++gpu.launches;
+  if (gpu.skip_work) return CUDA_SUCCESS;
+  const auto& kernel = *reinterpret_cast<const FakeModule*>(function);
+  switch (kernel.kind) {
+    case KernelKind::kScale:
+      run_scale(parameters);
+      break;
+    case KernelKind::kGemm:
+      run_gemm(kernel, *static_cast<const gemmsmith_kernels::GemmArgs*>(parameters[0]));
+      break;
+    case KernelKind::kGemmWithMaps:
+      run_gemm(kernel, *static_cast<const gemmsmith_kernels::GemmArgs*>(parameters[3]));
+      break;
+  }
+  return CUDA_SUCCESS;
+}
+
+int attribute_value(CUdevice_attribute attribute) {
+  const FakeGpu& gpu = fake_gpu();
+  switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      return gpu.compute_capability / 10;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      return gpu.compute_capability % 10;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      return gpu.sm_count;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+      return 232448;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+      return 233472;
+    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
+      return 65536;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+      return 2048;
+    default:
+      return 1000;
+  }
+}
+
+}  // namespace
+
+void FakeGpu::reset() {
+  launches = modules_loaded = modules_unloaded = maps_encoded = contexts_retained = 0;
+  last_cluster = 0;
+  fail_module_load = fail_encode = fail_launch = is_capturing = skip_work = false;
+  compute_capability = 90;
+  sm_count = 132;
+  name = "NVIDIA H200";
+}
+
+__attribute__((visibility("default"))) FakeGpu& fake_gpu() {
+  static FakeGpu gpu;
+  return gpu;
+}
+
+FAKE_EXPORT CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+FAKE_EXPORT CUresult cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuDeviceGetCount(int* count) {
+  *count = FakeGpu::kDevices;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuDeviceGetName(char* name, int size, CUdevice) {
+  std::strncpy(name, fake_gpu().name, static_cast<std::size_t>(size));
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
+  *value = attribute_value(attribute);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
+  *bytes = std::size_t{1} << 37;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
+  std::memset(uuid, device, sizeof *uuid);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  ++fake_gpu().contexts_retained;
+  *context = &contexts[device];
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
+  --fake_gpu().contexts_retained;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuCtxSetCurrent(CUcontext context) {
+  current = context;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuCtxGetCurrent(CUcontext* context) {
+  *context = current;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuCtxGetDevice(CUdevice* device) {
+  if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *device = current->device;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuCtxSynchronize() { return CUDA_SUCCESS; }
+FAKE_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  FakeGpu& gpu = fake_gpu();
+  if (gpu.fail_module_load) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (gpu.is_capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const std::string text = static_cast<const char*>(image);
+  auto loaded = new FakeModule;
+  if (text.find("gemmsmith_scale") != std::string::npos) {
+    loaded->kind = KernelKind::kScale;
+  } else if (const std::size_t at = text.find("FAKE gemm "); at != std::string::npos) {
+    loaded->a_is_k_contiguous = text[at + 10] == 't';
+    loaded->b_is_k_contiguous = text[at + 11] == 'n';
+    loaded->is_bf16 = text.find("bf16") != std::string::npos;
+    if (text.find("maps") != std::string::npos) loaded->kind = KernelKind::kGemmWithMaps;
+  } else {
+    delete loaded;
+    return CUDA_ERROR_INVALID_IMAGE;
+  }
+  ++gpu.modules_loaded;
+  *module = reinterpret_cast<CUmodule>(loaded);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuModuleUnload(CUmodule module) {
+  ++fake_gpu().modules_unloaded;
+  delete reinterpret_cast<FakeModule*>(module);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char*) {
+  *function = reinterpret_cast<CUfunction>(module);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
+  *value = 0;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
+                                      void** parameters, void**) {
+  unsigned cluster = 1;
+  for (unsigned i = 0; i < config->numAttrs; ++i)
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+      cluster = config->attrs[i].value.clusterDim.x;
+  fake_gpu().last_cluster = cluster;
+  return run(function, parameters);
+}
+FAKE_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned,
+                                    unsigned, unsigned, unsigned, CUstream, void** parameters,
+                                    void**) {
+  return run(function, parameters);
+}
+FAKE_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
+  *address = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuMemFree_v2(CUdeviceptr address) {
+  std::free(reinterpret_cast<void*>(address));
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  *free = *total = std::size_t{1} << 37;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes,
+                                          CUstream) {
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream) {
+  std::memcpy(to, reinterpret_cast<void*>(from), bytes);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
+                                          CUstream) {
+  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuMemsetD8Async(CUdeviceptr, unsigned char, std::size_t, CUstream) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+FAKE_EXPORT CUresult cuMemsetD16Async(CUdeviceptr, unsigned short, std::size_t, CUstream) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+FAKE_EXPORT CUresult cuMemsetD32Async(CUdeviceptr, unsigned, std::size_t, CUstream) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+FAKE_EXPORT CUresult cuMemAllocHost_v2(void** memory, std::size_t bytes) {
+  *memory = std::malloc(bytes);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuMemFreeHost(void* memory) {
+  std::free(memory);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuStreamCreate(CUstream*, unsigned) { return CUDA_ERROR_NOT_SUPPORTED; }
+FAKE_EXPORT CUresult cuStreamDestroy_v2(CUstream) { return CUDA_SUCCESS; }
+FAKE_EXPORT CUresult cuStreamSynchronize(CUstream) { return CUDA_SUCCESS; }
+FAKE_EXPORT CUresult cuStreamQuery(CUstream) { return CUDA_SUCCESS; }
+FAKE_EXPORT CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
+  *status =
+      fake_gpu().is_capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+FAKE_EXPORT CUresult cuStreamEndCapture(CUstream, CUgraph*) { return CUDA_ERROR_NOT_SUPPORTED; }
+FAKE_EXPORT CUresult cuEventCreate(CUevent*, unsigned) { return CUDA_ERROR_NOT_SUPPORTED; }
+FAKE_EXPORT CUresult cuEventDestroy_v2(CUevent) { return CUDA_SUCCESS; }
+FAKE_EXPORT CUresult cuEventRecord(CUevent, CUstream) { return CUDA_ERROR_NOT_SUPPORTED; }
+FAKE_EXPORT CUresult cuEventSynchronize(CUevent) { return CUDA_ERROR_NOT_SUPPORTED; }
+FAKE_EXPORT CUresult cuEventElapsedTime(float*, CUevent, CUevent) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+FAKE_EXPORT CUresult cuEventElapsedTime_v2(float*, CUevent, CUevent) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+FAKE_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec*, CUgraph, unsigned long long) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+FAKE_EXPORT CUresult cuGraphLaunch(CUgraphExec, CUstream) { return CUDA_ERROR_NOT_SUPPORTED; }
+FAKE_EXPORT CUresult cuGraphUpload(CUgraphExec, CUstream) { return CUDA_ERROR_NOT_SUPPORTED; }
+FAKE_EXPORT CUresult cuGraphDestroy(CUgraph) { return CUDA_SUCCESS; }
+FAKE_EXPORT CUresult cuGraphExecDestroy(CUgraphExec) { return CUDA_SUCCESS; }
+FAKE_EXPORT CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_t,
+                                            void* address, const cuuint64_t*, const cuuint64_t*,
+                                            const cuuint32_t*, const cuuint32_t*,
+                                            CUtensorMapInterleave, CUtensorMapSwizzle,
+                                            CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  if (fake_gpu().fail_encode) return CUDA_ERROR_INVALID_VALUE;
+  ++fake_gpu().maps_encoded;
+  std::memset(map, 0, sizeof *map);
+  std::memcpy(map, &address, sizeof address);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction,
+                                                  const CUlaunchConfig* config) {
+  *clusters = 132 / static_cast<int>(config->attrs[0].value.clusterDim.x);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int,
+                                                                 std::size_t) {
+  *blocks = 1;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuPointerGetAttribute(void*, CUpointer_attribute, CUdeviceptr) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+FAKE_EXPORT CUresult cuGetErrorName(CUresult error, const char** name) {
+  *name = error == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
+          : error == CUDA_ERROR_NO_BINARY_FOR_GPU     ? "CUDA_ERROR_NO_BINARY_FOR_GPU"
+                                                      : "CUDA_ERROR_FAKE";
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuGetErrorString(CUresult, const char** text) {
+  *text = "made up by the fake driver";
+  return CUDA_SUCCESS;
+}

@@ -1,0 +1,37 @@
+// fake_gpu.h -- a CUDA driver for tests: a shared library that stands in for libcuda.so.1, runs the
+// kernels it knows on host memory, counts calls and fails on demand. Device memory is host memory.
+//
+// A "cubin" is text here: "FAKE gemm tn" or "FAKE gemm tn maps" (a kernel that takes three tensor
+// maps before its arguments). Anything that holds "gemmsmith_scale" is the scaling kernel.
+#pragma once
+
+#include <atomic>
+
+struct FakeGpu {
+  static constexpr int kDevices = 2;
+
+  std::atomic<int> launches{0};
+  std::atomic<int> modules_loaded{0};
+  std::atomic<int> modules_unloaded{0};
+  std::atomic<int> maps_encoded{0};
+  std::atomic<int> contexts_retained{0};
+  std::atomic<unsigned> last_cluster{0};
+
+  // What the next calls do.
+  std::atomic<bool> fail_module_load{false};
+  std::atomic<bool> fail_encode{false};
+  std::atomic<bool> fail_launch{false};
+  std::atomic<bool> is_capturing{false};
+  // While set, kernels are counted but not computed: for measuring the host's side.
+  std::atomic<bool> skip_work{false};
+
+  // The devices' numbers.
+  std::atomic<int> compute_capability{90};
+  std::atomic<int> sm_count{132};
+  std::atomic<const char*> name{"NVIDIA H200"};
+
+  void reset();
+};
+
+// The instance in the library.
+FakeGpu& fake_gpu();
