@@ -10,10 +10,10 @@ namespace gemmsmith {
 
 struct DeviceInfo {
   Target target;
-  std::string uuid;            // empty for a recording
-  std::string driver_version;  // "580.159.04", or "13.0" where only the API version is known
-  int cuda_version = 0;        // cuDriverGetVersion, 13000
-  std::string cublas_version;  // "13.1.0", as the library says
+  std::string uuid;              // empty for a recording
+  std::string driver_version;    // "580.159.04", or "13.0" where only the API version is known
+  int cuda_version = 0;          // cuDriverGetVersion, 13000
+  std::string cublas_version;    // "13.1.0", as the library says
   std::string compiler_version;  // "nvrtc 13.0"
 
   // "NVIDIA H200, 132 SMs, sm_90, driver 580.159.04, cublas 13.1.0, nvrtc 13.0": equal for

@@ -1,0 +1,50 @@
+// fake_driver.h -- what tests may ask the fake libcuda (fake_driver.cpp) besides the driver API.
+// Loaded through GEMMSMITH_LIBCUDA; device memory is host memory and every call finishes at once.
+//
+// Environment, read at each call:
+//   FAKE_CUDA_VERSION=13000       what cuDriverGetVersion answers
+//   FAKE_CUDA_INIT=100            what cuInit answers (a CUresult)
+//   FAKE_CUDA_DEVICES=1           number of devices
+//   FAKE_CUDA_CAPABILITY=90       compute capability
+//   FAKE_CUDA_NAME="NVIDIA H200"
+//   FAKE_CUDA_FAIL=cuMemAlloc_v2=2[,cuLaunchKernelEx=700]   functions that fail, and how
+//   FAKE_CUDA_RESIDENT_CLUSTERS=66  FAKE_CUDA_BLOCKS_PER_SM=1
+//
+// A cubin is a text. One that begins with "fake sm90_ws" or "fake sm80_mma" has a kernel "gemm"
+// which, launched, computes D = alpha * A * B + beta * C in layout TN from its GemmArgs (f16; bf16
+// where the text goes on with " bf16"); any other text that begins with "fake" has a kernel "gemm"
+// that does nothing.
+#pragma once
+
+#include <cstdint>
+
+// What the fake's cuTensorMapEncodeTiled writes into the 128 bytes of a map.
+struct FakeTensorMap {
+  const void* address;
+  std::uint64_t columns;
+  std::uint64_t rows;
+  std::uint64_t stride_bytes;
+  std::uint32_t box_columns;
+  std::uint32_t box_rows;
+  std::uint32_t swizzle;       // CUtensorMapSwizzle
+  std::uint32_t data_type;     // CUtensorMapDataType
+  std::uint32_t l2_promotion;  // CUtensorMapL2promotion
+  std::uint32_t unused;
+};
+
+// The latest launch that really ran (not captured), and how many did.
+struct FakeLaunch {
+  std::int64_t count;
+  unsigned grid;
+  unsigned block;
+  unsigned cluster;  // 1 where the launch had no cluster attribute
+  unsigned shared_bytes;
+  int programmatic;
+  int parameters;  // pointers the kernel took: 1 or 4
+};
+
+extern "C" {
+// Found with dlsym.
+void fake_cuda_last_launch(FakeLaunch* launch);
+std::int64_t fake_cuda_live_allocations();
+}
