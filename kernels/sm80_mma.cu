@@ -95,34 +95,43 @@ struct Warp {
 };
 
 // One operand's share of the copies: this thread moves one chunk column of every kRowsPerPass-th
-// row.
+// row. Rows beyond the operand are left as they are: they reach only rows or columns of the tile
+// that lie outside D and are never stored.
 template <int kRows>
 class OperandLoader {
  public:
   __device__ __forceinline__ OperandLoader(const void* operand, i64 ld, int first_row, int rows)
       : row_(static_cast<int>(threadIdx.x) / kRowChunks),
-        rows_left_(rows - first_row - row_),
+        row_end_(rows - first_row < kRows ? rows - first_row : kRows),
         pass_elements_(ld * kRowsPerPass),
         source_(static_cast<const u16*>(operand) + (first_row + row_) * ld +
                 static_cast<int>(threadIdx.x) % kRowChunks * kCopyElements) {}
 
-  // Copies the next k tile to `stage`; `bytes` of each 16 are inside k, rows beyond the operand are
-  // zeros.
-  __device__ __forceinline__ void load(u32 stage, u32 bytes) {
+  // Copies the next k tile to `stage`; `inside` elements of this thread's chunk, and of those after
+  // it, lie inside k.
+  __device__ __forceinline__ void load(u32 stage, int inside) {
     const u16* source = source_;
+    if (inside >= kCopyElements) {
 #pragma unroll
-    for (int pass = 0; pass < ceil_div(kRows, kRowsPerPass); ++pass) {
-      const int row = row_ + pass * kRowsPerPass;
-      if (kRows % kRowsPerPass != 0 && row >= kRows) break;
-      const u32 inside = pass * kRowsPerPass < rows_left_ ? bytes : 0u;
-      copy_async(stage + place(row), source, inside);
-      source += pass_elements_;  // a running pointer: one register pair, not one a pass
+      for (int pass = 0; pass < kPasses; ++pass) {
+        const int row = row_ + pass * kRowsPerPass;
+        if (row < row_end_) copy_async(stage + place(row), source);
+        source += pass_elements_;  // a running pointer: one register pair, not one a pass
+      }
+    } else {
+      const u32 bytes = inside < 0 ? 0u : static_cast<u32>(inside) * sizeof(u16);
+#pragma unroll 1
+      for (int row = row_; row < row_end_; row += kRowsPerPass) {
+        copy_async_or_zero(stage + place(row), source, bytes);
+        source += pass_elements_;
+      }
     }
     source_ += kTileK;
   }
 
  private:
   static constexpr int kRowsPerPass = kThreads / kRowChunks;
+  static constexpr int kPasses = ceil_div(kRows, kRowsPerPass);
 
   __device__ __forceinline__ static u32 place(int row) {
     const int chunk = static_cast<int>(threadIdx.x) % kRowChunks;
@@ -131,7 +140,7 @@ class OperandLoader {
   }
 
   int row_;
-  int rows_left_;
+  int row_end_;
   i64 pass_elements_;
   const u16* source_;
 };
@@ -139,16 +148,14 @@ class OperandLoader {
 // Both operands' k tiles, in order.
 class TileLoader {
  public:
-  __device__ __forceinline__ TileLoader(const GemmArgs& args, const TileCoord& tile, int k)
+  __device__ __forceinline__ TileLoader(const GemmArgs& args, const TileCoord& tile)
       : a_(args.a, args.lda, tile.m * kTileM, args.m),
         b_(args.b, args.ldb, tile.n * kTileN, args.n),
-        k_left_(k - static_cast<int>(threadIdx.x) % kRowChunks * kCopyElements) {}
+        k_left_(args.k - static_cast<int>(threadIdx.x) % kRowChunks * kCopyElements) {}
 
   __device__ __forceinline__ void load(u32 stage) {
-    const int inside = k_left_ < 0 ? 0 : k_left_;
-    const u32 bytes = inside >= kCopyElements ? kCopyBytes : static_cast<u32>(inside) * 2u;
-    a_.load(stage, bytes);
-    b_.load(stage + kStageBytesA, bytes);
+    a_.load(stage, k_left_);
+    b_.load(stage + kStageBytesA, k_left_);
     k_left_ -= kTileK;
   }
 
@@ -301,10 +308,13 @@ struct OutputTile {
     if (row >= rows || col < 0 || col >= cols) return 0.0f;
     return element_to_float<kElementType>(c[row * ldc + col]);
   }
+  // Only whole 16-byte chunks, each on a boundary.
+  __device__ __forceinline__ bool whole_chunks(const RowShift& shift) const {
+    return !shift.any() && cols % kChunkElements == 0;
+  }
 };
 
-// Calls use(row, col, accumulators, half) for each pair of neighbours that this thread's
-// accumulators hold; `half` picks the pair inside its 16 x 8 block.
+// Calls use(row, col, low, high) for each pair of neighbours that this thread's accumulators hold.
 template <typename Use>
 __device__ __forceinline__ void for_each_pair(const Warp& warp, const Tile& tile, Use use) {
 #pragma unroll
@@ -321,15 +331,71 @@ __device__ __forceinline__ void for_each_pair(const Warp& warp, const Tile& tile
   }
 }
 
-// Calls store for each chunk of the staged tile, with the walk that fits D's alignment.
-template <int kUnroll, typename Store>
-__device__ __forceinline__ void copy_out(const RowShift& shift, int rows, Store store) {
+// Calls use for each chunk of the staged tile.
+template <typename Use>
+__device__ __forceinline__ void for_each_chunk(const RowShift& shift, int rows, Use use) {
   const int thread = static_cast<int>(threadIdx.x);
   if (shift.any()) {
-    for_each_chunk<kTileM, kTileN, kThreads, kUnroll, true>(shift, rows, thread, store);
+    gemmsmith_kernels::for_each_chunk<kTileM, kTileN, kThreads, true>(shift, rows, thread, use);
   } else {
-    for_each_chunk<kTileM, kTileN, kThreads, kUnroll, false>(shift, rows, thread, store);
+    gemmsmith_kernels::for_each_chunk<kTileM, kTileN, kThreads, false>(shift, rows, thread, use);
   }
+}
+
+// The warp's accumulators, scaled and rounded, to the staged tile; no shifts.
+__device__ __forceinline__ void stage_aligned(const Tile& tile, const Warp& warp, u16* staged,
+                                              float alpha) {
+  const auto pair = [&](int i, int j, int half) {
+    return pack_elements<kElementType>(alpha * tile[i][j].get(half, 0),
+                                       alpha * tile[i][j].get(half, 1));
+  };
+  if constexpr (kArch >= 90 && kBlocksN % 2 == 0) {
+    // Matrices: rows 0-7 and 8-15 of columns 0-7, then of columns 8-15.
+    const int row = warp.m + warp.lane % 16;
+    const int col = warp.n + warp.lane / 16 * 8;
+    const u32 address = shared_address(staged + row * staged_pitch(kTileN) + col);
+#pragma unroll
+    for (int i = 0; i < kBlocksM; ++i) {
+#pragma unroll
+      for (int j = 0; j < kBlocksN; j += 2) {
+        const u32 offset =
+            static_cast<u32>((i * kMmaM * staged_pitch(kTileN) + j * kMmaN) * sizeof(u16));
+        store_matrices_x4(address + offset, pair(i, j, 0), pair(i, j, 1), pair(i, j + 1, 0),
+                          pair(i, j + 1, 1));
+      }
+    }
+  } else {
+    for_each_pair(warp, tile, [&](int row, int col, float low, float high) {
+      *reinterpret_cast<u32*>(staged + row * staged_pitch(kTileN) + col) =
+          pack_elements<kElementType>(alpha * low, alpha * high);
+    });
+  }
+}
+
+// The same for any shift and beta. C passes through the same memory first, so that global memory
+// sees rows, and each element is then replaced by the thread that computes it.
+__device__ __forceinline__ void stage_any(const Tile& tile, const Warp& warp, u16* staged,
+                                          const RowShift& shift, const OutputTile& out,
+                                          const Scale& scale) {
+  if (scale.beta != 0.0f) {
+    for_each_chunk(shift, out.rows, [&](int row, int col, int offset) {
+      for (int i = 0; i < kChunkElements; ++i) {
+        staged[offset + i] = float_to_element<kElementType>(out.c_or_zero(row, col + i));
+      }
+    });
+    __syncthreads();
+  }
+  for_each_pair(warp, tile, [&](int row, int col, float low, float high) {
+    u16* place = staged + row * staged_pitch(kTileN) + col + shift.of(row);
+    low *= scale.alpha;
+    high *= scale.alpha;
+    if (scale.beta != 0.0f) {
+      low += scale.beta * element_to_float<kElementType>(place[0]);
+      high += scale.beta * element_to_float<kElementType>(place[1]);
+    }
+    place[0] = float_to_element<kElementType>(low);
+    place[1] = float_to_element<kElementType>(high);
+  });
 }
 
 // One slice of k: the results are final in registers, so they are scaled and rounded before
@@ -337,22 +403,21 @@ __device__ __forceinline__ void copy_out(const RowShift& shift, int rows, Store 
 __device__ __forceinline__ void store_rounded(const Tile& tile, const Warp& warp, u16* staged,
                                               const OutputTile& out, const Scale& scale) {
   const RowShift shift = row_shift(out.d, out.ldd);
-  for_each_pair(warp, tile, [&](int row, int col, float low, float high) {
-    low *= scale.alpha;
-    high *= scale.alpha;
-    if (scale.beta != 0.0f) {
-      low += scale.beta * out.c_or_zero(row, col);
-      high += scale.beta * out.c_or_zero(row, col + 1);
-    }
-    const u32 behind = shift.of(row);
-    stage_pair(staged + row * staged_pitch(kTileN) + col + behind, behind % 2 != 0,
-               pack_elements<kElementType>(low, high));
-  });
+  if (scale.beta == 0.0f && !shift.any()) {
+    stage_aligned(tile, warp, staged, scale.alpha);
+  } else {
+    stage_any(tile, warp, staged, shift, out, scale);
+  }
   __syncthreads();
-  copy_out<4>(shift, out.rows, [&](int row, int col, int offset) {
-    const uint4 chunk = *reinterpret_cast<const uint4*>(staged + offset);
-    store_chunk(out.d + row * out.ldd, col, out.cols, chunk);
-  });
+  if (out.whole_chunks(shift)) {
+    store_whole_chunks<kTileM, kTileN, kThreads>(out.d, out.ldd, out.rows, out.cols, staged,
+                                                 static_cast<int>(threadIdx.x));
+  } else {
+    for_each_chunk(shift, out.rows, [&](int row, int col, int offset) {
+      const uint4 chunk = *reinterpret_cast<const uint4*>(staged + offset);
+      store_chunk(out.d + row * out.ldd, col, out.cols, chunk);
+    });
+  }
 }
 
 // Several slices of k: each stages its f32 partial tile, and whoever copies a chunk out adds them
@@ -361,13 +426,20 @@ __device__ __forceinline__ void store_summed(const Tile& tile, const Warp& warp,
                                              const OutputTile& out, const Scale& scale) {
   constexpr int kPlane = kTileM * staged_pitch(kTileN);
   const RowShift shift = row_shift(out.d, out.ldd);
-  for_each_pair(warp, tile, [&](int row, int col, float low, float high) {
-    const u32 behind = shift.of(row);
-    stage_pair(staged + warp.k * kPlane + row * staged_pitch(kTileN) + col + behind,
-               behind % 2 != 0, low, high);
-  });
+  float* plane = staged + warp.k * kPlane;
+  if (shift.any()) {
+    for_each_pair(warp, tile, [&](int row, int col, float low, float high) {
+      float* place = plane + row * staged_pitch(kTileN) + col + shift.of(row);
+      place[0] = low;
+      place[1] = high;
+    });
+  } else {
+    for_each_pair(warp, tile, [&](int row, int col, float low, float high) {
+      *reinterpret_cast<float2*>(plane + row * staged_pitch(kTileN) + col) = make_float2(low, high);
+    });
+  }
   __syncthreads();
-  copy_out<1>(shift, out.rows, [&](int row, int col, int offset) {
+  for_each_chunk(shift, out.rows, [&](int row, int col, int offset) {
     float sum[kChunkElements] = {};
 #pragma unroll
     for (int slice = 0; slice < kWarpsK; ++slice) {
@@ -380,9 +452,12 @@ __device__ __forceinline__ void store_summed(const Tile& tile, const Warp& warp,
       for (int i = 0; i < kChunkElements; ++i) sum[i] += parts[i];
     }
 #pragma unroll
-    for (int i = 0; i < kChunkElements; ++i) {
-      sum[i] *= scale.alpha;
-      if (scale.beta != 0.0f) sum[i] += scale.beta * out.c_or_zero(row, col + i);
+    for (int i = 0; i < kChunkElements; ++i) sum[i] *= scale.alpha;
+    if (scale.beta != 0.0f) {
+#pragma unroll
+      for (int i = 0; i < kChunkElements; ++i) {
+        sum[i] += scale.beta * out.c_or_zero(row, col + i);
+      }
     }
     const uint4 chunk = make_uint4(
         pack_elements<kElementType>(sum[0], sum[1]), pack_elements<kElementType>(sum[2], sum[3]),
@@ -393,27 +468,29 @@ __device__ __forceinline__ void store_summed(const Tile& tile, const Warp& warp,
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(kThreads) gemm(const __grid_constant__ GemmArgs args) {
+extern "C" __global__ void __launch_bounds__(kThreads, 1)
+    gemm(const __grid_constant__ GemmArgs args) {
   extern __shared__ __align__(128) unsigned char shared[];
   const u32 ring = shared_address(shared);
   const Warp warp;
   const FragmentReader reader(warp);
   const u32 tiles = static_cast<u32>(args.tiles_m) * static_cast<u32>(args.tiles_n);
+  const auto coord_of = [&](u32 index) {
+    return tile_at(index, static_cast<u32>(args.tiles_m), static_cast<u32>(args.tiles_n),
+                   static_cast<u32>(args.group), args.raster);
+  };
+  TileCoord coord = coord_of(blockIdx.x);
 
   wait_for_predecessor();
   const Scale scale = {args.alpha_device != nullptr ? *args.alpha_device : args.alpha,
                        args.beta_device != nullptr ? *args.beta_device : args.beta};
   // As in BLAS, A and B do not count when alpha is 0, not even their NaNs.
-  const int k = scale.alpha == 0.0f ? 0 : args.k;
-  const int k_tiles = ceil_div(k, kTileK);
+  const int k_tiles = scale.alpha == 0.0f ? 0 : ceil_div(args.k, kTileK);
 
-  for (u32 index = blockIdx.x; index < tiles; index += gridDim.x) {
-    if (index != blockIdx.x) __syncthreads();  // the last tile has left the memory of the ring
-    const TileCoord coord =
-        tile_at(index, static_cast<u32>(args.tiles_m), static_cast<u32>(args.tiles_n),
-                static_cast<u32>(args.group), args.raster);
-    TileLoader loader(args, coord, k);
-#pragma unroll
+  u32 index = blockIdx.x;
+  while (true) {
+    TileLoader loader(args, coord);
+#pragma unroll 1
     for (int stage = 0; stage < kStages; ++stage) {
       if (stage < k_tiles) loader.load(ring + stage * kStageBytes);
       commit_copies();
@@ -441,5 +518,10 @@ extern "C" __global__ void __launch_bounds__(kThreads) gemm(const __grid_constan
     } else {
       store_summed(tile, warp, reinterpret_cast<float*>(shared), out, scale);
     }
+
+    index += gridDim.x;
+    if (index >= tiles) break;
+    coord = coord_of(index);
+    __syncthreads();  // this tile has left the ring's memory
   }
 }

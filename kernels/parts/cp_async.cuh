@@ -15,9 +15,18 @@ __device__ __forceinline__ u32 shared_address(const void* pointer) {
   return static_cast<u32>(__cvta_generic_to_shared(pointer));
 }
 
-// cp.async.cg (around L1): reads source_bytes (0..16) and zero-fills the rest of the 16. With 0
-// bytes the source is not touched. Both addresses on 16-byte boundaries.
-__device__ __forceinline__ void copy_async(u32 destination, const void* source, u32 source_bytes) {
+// cp.async.cg (around L1), all 16 bytes. Both addresses on 16-byte boundaries.
+__device__ __forceinline__ void copy_async(u32 destination, const void* source) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;"
+               :
+               : "r"(destination), "l"(source)
+               : "memory");
+}
+
+// The same for the first source_bytes (0..16), zeros for the rest; with 0 the source is not
+// touched. Some eight instructions more than the full copy, so only for the end of k.
+__device__ __forceinline__ void copy_async_or_zero(u32 destination, const void* source,
+                                                   u32 source_bytes) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
                :
                : "r"(destination), "l"(source), "r"(source_bytes)

@@ -37,25 +37,6 @@ __device__ __forceinline__ RowShift row_shift(const u16* tile, i64 ld) {
           static_cast<u32>(ld) % kChunkElements};
 }
 
-// Two neighbours in a row; at an odd place they are two stores.
-__device__ __forceinline__ void stage_pair(u16* destination, bool odd, u32 pair) {
-  if (odd) {
-    destination[0] = static_cast<u16>(pair & 0xffffu);
-    destination[1] = static_cast<u16>(pair >> 16);
-  } else {
-    *reinterpret_cast<u32*>(destination) = pair;
-  }
-}
-
-__device__ __forceinline__ void stage_pair(float* destination, bool odd, float low, float high) {
-  if (odd) {
-    destination[0] = low;
-    destination[1] = high;
-  } else {
-    *reinterpret_cast<float2*>(destination) = make_float2(low, high);
-  }
-}
-
 // Writes the part of a chunk that lies in columns 0 .. cols of its row; `row` is the row's column 0
 // in global memory, `col` the chunk's first column (negative in a shifted row's first chunk).
 __device__ __forceinline__ void store_chunk(u16* row, int col, int cols, const uint4& chunk) {
@@ -71,22 +52,47 @@ __device__ __forceinline__ void store_chunk(u16* row, int col, int cols, const u
   }
 }
 
-// Calls store(row, col, offset) for every 16-byte chunk of the tile's first `rows` rows: col is the
-// chunk's first column and offset its place in a staged plane, in elements. Threads of a warp take
-// neighbouring chunks.
-template <int kTileM, int kTileN, int kThreads, int kUnroll, bool kShifted, typename Store>
+// Calls use(row, col, offset) for every 16-byte chunk of the tile's first `rows` rows: col is the
+// chunk's first column and offset its place in a staged plane, in elements. Neighbouring threads
+// take neighbouring chunks. A shifted row has one chunk more.
+template <int kTileM, int kTileN, int kThreads, bool kShifted, typename Use>
 __device__ __forceinline__ void for_each_chunk(const RowShift& shift, int rows, int thread,
-                                               Store store) {
+                                               Use use) {
   constexpr int kPerRow = kTileN / kChunkElements + (kShifted ? 1 : 0);
-  constexpr int kChunks = kTileM * kPerRow;
-#pragma unroll kUnroll
-  for (int i = thread; i < kChunks; i += kThreads) {
+#pragma unroll 1
+  for (int i = thread; i < kTileM * kPerRow; i += kThreads) {
     const int row = i / kPerRow;
     if (row >= rows) break;
     const int place = (i - row * kPerRow) * kChunkElements;
     const int behind = kShifted ? static_cast<int>(shift.of(row)) : 0;
-    store(row, place - behind, row * staged_pitch(kTileN) + place);
+    use(row, place - behind, row * staged_pitch(kTileN) + place);
   }
+}
+
+// Copies out a staged tile of a D without shifts whose columns inside are whole chunks. The common
+// case, so it is unrolled: many reads of shared memory are in flight before the first store.
+template <int kTileM, int kTileN, int kThreads>
+__device__ __forceinline__ void store_whole_chunks(u16* d, i64 ldd, int rows, int cols,
+                                                   const u16* staged, int thread) {
+  constexpr int kPerRow = kTileN / kChunkElements;
+  constexpr int kChunks = kTileM * kPerRow;
+#pragma unroll 8
+  for (int i = thread; i < kChunks; i += kThreads) {
+    const int row = i / kPerRow;
+    const int col = (i - row * kPerRow) * kChunkElements;
+    const uint4 chunk = *reinterpret_cast<const uint4*>(staged + row * staged_pitch(kTileN) + col);
+    if (row < rows && col < cols) *reinterpret_cast<uint4*>(d + row * ldd + col) = chunk;
+  }
+}
+
+// stmatrix.x4 (sm_90): four 8 x 8 matrices of 16-bit elements, each lane's pairs as ldmatrix would
+// have returned them; lane l gives the address of row l % 8 of matrix l / 8.
+__device__ __forceinline__ void store_matrices_x4(u32 address, u32 pair0, u32 pair1, u32 pair2,
+                                                  u32 pair3) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+               :
+               : "r"(address), "r"(pair0), "r"(pair1), "r"(pair2), "r"(pair3)
+               : "memory");
 }
 
 }  // namespace gemmsmith_kernels
