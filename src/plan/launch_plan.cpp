@@ -28,8 +28,13 @@ Result<void> check_strides(const LaunchRecipe& recipe, const Problem& problem) {
   };
   GEMMSMITH_CHECK(check("a", problem.lda));
   GEMMSMITH_CHECK(check("b", problem.ldb));
-  if (recipe.stores_by_tma()) GEMMSMITH_CHECK(check("d", problem.ldd));
-  return {};
+  if (!recipe.stores_by_tma()) return {};
+  GEMMSMITH_CHECK(check("d", problem.ldd));
+  // A TMA store clips at D's edge in whole 16-byte chunks: it would write into the rows' padding.
+  if (problem.n % unit == 0) return {};
+  return fail(ErrorCode::kUnsupported,
+              "the kernel cannot launch on {}: n is not a multiple of {} elements",
+              describe(problem), unit);
 }
 
 void fill_args(const LaunchRecipe& recipe, const Problem& problem,

@@ -1,0 +1,62 @@
+// plan_table_writer.h -- makes a plan table. The same contents give the same bytes, in whatever
+// order they were added.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "plan/plan_table.h"
+
+namespace gemmsmith::plan {
+
+// What the table's plans were validated on and made with.
+struct PlanTableOrigin {
+  std::string device_name;
+  int compute_capability = 0;
+  int sm_count = 0;
+  std::string cublas_version;
+  std::string compiler_version;
+};
+
+class PlanTableWriter {
+ public:
+  explicit PlanTableWriter(PlanTableOrigin origin) : origin_(std::move(origin)) {}
+
+  struct Kernel {
+    std::string cubin;
+    std::string function = "gemm";
+    int registers = 0;
+    int static_shared_bytes = 0;
+  };
+  struct Validation {
+    double expected_us = 0;
+    double ratio_chained = 0;
+    double ratio_foreign = 0;
+  };
+
+  // Kernels are kept once however often they are added. Errors (kBadInput): a second plan for the
+  // same key, a size that does not fit the format.
+  Result<void> add_kernel_plan(const Problem& problem, const Config& config, const Target& target,
+                               const Kernel& kernel, const Validation& validation);
+  Result<void> add_vendor_plan(const Problem& problem, const std::string& config,
+                               std::int64_t workspace_bytes, const Validation& validation);
+
+  Result<std::string> bytes() const;
+  Result<void> write(const std::filesystem::path& path) const;
+
+ private:
+  struct Plan {
+    PlanEntry entry;
+    std::string config;
+    std::string kernel;  // key into kernels_
+  };
+  Result<void> add(const Problem& problem, Plan plan, const Validation& validation);
+
+  PlanTableOrigin origin_;
+  std::map<PlanKey, Plan> plans_;
+  std::map<std::string, Kernel> kernels_;  // by the hash of cubin and function name
+};
+
+}  // namespace gemmsmith::plan
