@@ -1,0 +1,11 @@
+#include "measure/launch.h"
+
+namespace gemmsmith {
+
+Result<void> KernelLaunch::enqueue(const plan::Operands& operands, CUstream stream) {
+  GEMMSMITH_TRY(plan::BoundLaunch bound, plan::bind(driver_, plan_, operands));
+  return check(driver_, plan::launch(driver_, plan_, bound, function_, stream),
+               "launching a kernel");
+}
+
+}  // namespace gemmsmith

@@ -1,0 +1,153 @@
+#include "measure/messages.h"
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace gemmsmith::messages {
+namespace {
+
+using nlohmann::json;
+
+// The library reports bad input by exceptions, which stay inside this folder.
+template <class Function>
+auto guarded(const char* what, Function function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const json::exception& error) {
+    return fail(ErrorCode::kBadInput, "a bad {} in a worker's message: {}", what, error.what());
+  }
+}
+
+// JSON has no infinity and no NaN.
+json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+double read_number(const json& value) {
+  return value.is_null() ? std::nan("") : value.get<double>();
+}
+
+constexpr std::array kErrorCodes = {
+    ErrorCode::kBadInput,    ErrorCode::kUnsupported, ErrorCode::kEnvironment, ErrorCode::kStore,
+    ErrorCode::kDevice,      ErrorCode::kCompile,     ErrorCode::kBadResult,   ErrorCode::kTimeout,
+    ErrorCode::kInterrupted, ErrorCode::kInternal};
+
+}  // namespace
+
+json to_json(const Problem& p) {
+  return {{"m", p.m},
+          {"n", p.n},
+          {"k", p.k},
+          {"batch", p.batch},
+          {"type", name(p.type)},
+          {"acc", name(p.accumulator)},
+          {"layout", name(p.layout)},
+          {"ld", {p.lda, p.ldb, p.ldc, p.ldd}},
+          {"alpha", p.alpha},
+          {"beta", p.beta},
+          {"align", {p.alignment.a, p.alignment.b, p.alignment.c, p.alignment.d}}};
+}
+
+Result<Problem> read_problem(const json& value) {
+  return guarded("problem", [&]() -> Result<Problem> {
+    Problem p;
+    p.m = value.at("m").get<std::int64_t>();
+    p.n = value.at("n").get<std::int64_t>();
+    p.k = value.at("k").get<std::int64_t>();
+    p.batch = value.at("batch").get<std::int64_t>();
+    GEMMSMITH_TRY(p.type, parse_data_type(value.at("type").get<std::string>()));
+    GEMMSMITH_TRY(p.accumulator, parse_data_type(value.at("acc").get<std::string>()));
+    GEMMSMITH_TRY(p.layout, parse_layout(value.at("layout").get<std::string>()));
+    const auto ld = value.at("ld").get<std::array<std::int64_t, 4>>();
+    p.lda = ld[0];
+    p.ldb = ld[1];
+    p.ldc = ld[2];
+    p.ldd = ld[3];
+    p.alpha = value.at("alpha").get<float>();
+    p.beta = value.at("beta").get<float>();
+    const auto align = value.at("align").get<std::array<int, 4>>();
+    p.alignment = {align[0], align[1], align[2], align[3]};
+    return make_problem(p);
+  });
+}
+
+json to_json(const BenchSettings& s) {
+  return {{"seed", s.seed},
+          {"workspace_bytes", s.workspace_bytes},
+          {"screen_us", s.screen_us},
+          {"screen_repeats", s.screen_repeats},
+          {"final_pairs", s.final_pairs},
+          {"final_us", s.final_us},
+          {"candidate_timeout_s", s.candidate_timeout_s},
+          {"verify", s.verify}};
+}
+
+Result<BenchSettings> read_settings(const json& value) {
+  return guarded("settings", [&]() -> Result<BenchSettings> {
+    BenchSettings s;
+    s.seed = value.at("seed").get<std::uint64_t>();
+    s.workspace_bytes = value.at("workspace_bytes").get<std::int64_t>();
+    s.screen_us = value.at("screen_us").get<double>();
+    s.screen_repeats = value.at("screen_repeats").get<int>();
+    s.final_pairs = value.at("final_pairs").get<int>();
+    s.final_us = value.at("final_us").get<double>();
+    s.candidate_timeout_s = value.at("candidate_timeout_s").get<double>();
+    s.verify = value.at("verify").get<bool>();
+    return s;
+  });
+}
+
+json to_json(const Measurement& m) {
+  json repeats = json::array();
+  for (const double us : m.repeats_us) repeats.push_back(number(us));
+  return {{"kind", name(m.kind)},
+          {"config", m.config},
+          {"status", name(m.status)},
+          {"setting", name(m.setting)},
+          {"cache", name(m.cache)},
+          {"stage", name(m.stage)},
+          {"run", m.run},
+          {"us", {number(m.low_us), number(m.median_us), number(m.high_us)}},
+          {"ratio", {number(m.ratio_low), number(m.ratio), number(m.ratio_high)}},
+          {"repeats_us", std::move(repeats)},
+          {"compile_s", m.compile_s},
+          {"detail", m.detail}};
+}
+
+Result<Measurement> read_measurement(const json& value, const Problem& problem) {
+  return guarded("measurement", [&]() -> Result<Measurement> {
+    Measurement m;
+    m.problem = problem;
+    GEMMSMITH_TRY(m.kind, parse_kind(value.at("kind").get<std::string>()));
+    m.config = value.at("config").get<std::string>();
+    GEMMSMITH_TRY(m.status, parse_status(value.at("status").get<std::string>()));
+    GEMMSMITH_TRY(m.setting, parse_setting(value.at("setting").get<std::string>()));
+    GEMMSMITH_TRY(m.cache, parse_cache_state(value.at("cache").get<std::string>()));
+    GEMMSMITH_TRY(m.stage, parse_stage(value.at("stage").get<std::string>()));
+    m.run = value.at("run").get<std::string>();
+    const json& us = value.at("us");
+    m.low_us = read_number(us.at(0));
+    m.median_us = read_number(us.at(1));
+    m.high_us = read_number(us.at(2));
+    const json& ratio = value.at("ratio");
+    m.ratio_low = read_number(ratio.at(0));
+    m.ratio = read_number(ratio.at(1));
+    m.ratio_high = read_number(ratio.at(2));
+    for (const json& repeat : value.at("repeats_us")) m.repeats_us.push_back(read_number(repeat));
+    m.compile_s = value.at("compile_s").get<double>();
+    m.detail = value.at("detail").get<std::string>();
+    return m;
+  });
+}
+
+json to_json(const Error& error) { return {{"code", name(error.code)}, {"what", error.what}}; }
+
+Error read_error(const json& value) {
+  Error error{ErrorCode::kInternal, value.dump()};
+  if (!value.is_object()) return error;
+  const std::string code = value.value("code", std::string());
+  for (const ErrorCode known : kErrorCodes)
+    if (code == name(known)) error.code = known;
+  error.what = value.value("what", error.what);
+  return error;
+}
+
+}  // namespace gemmsmith::messages

@@ -1,0 +1,555 @@
+#include "measure/problem_bench.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "base/interrupt.h"
+#include "base/statistics.h"
+#include "measure/floors.h"
+#include "vendor/cublaslt_family.h"
+
+namespace gemmsmith {
+namespace {
+
+// GPU time a final may take in one setting: long launches get fewer pairs.
+constexpr double kFinalLimitUs = 400e3;
+// What the baseline's tuning and the baselines' own rows may take.
+constexpr double kBaselineLimitUs = 150e3;
+constexpr int kMaxBaselineRounds = 9;
+constexpr int kMinBaselineRounds = 3;
+constexpr int kMaxHeuristics = 64;
+// From here a launch is long enough to be timed once, by events alone.
+constexpr double kLongLaunchUs = 50;
+// Screening of launches this long leaves out the verifier's second run (finals have it), and
+// repeats of candidates that are far behind.
+constexpr double kVeryLongLaunchUs = 1000;
+constexpr double kFarBehind = 2.0;
+// An event pair around one launch also sees this much that is not the launch.
+constexpr double kEventOverheadUs = 5;
+// Operand sets of the rotation whose results are checked after timing.
+constexpr std::size_t kTimedSets = 3;
+
+int sets_to_cover(const OperandLayout& layout) {
+  return layout.sets_to_cover <= kMaxOperandSets ? static_cast<int>(layout.sets_to_cover) : 0;
+}
+
+bool is_vendor(const Config& config) { return config.family == &vendor::cublaslt_family(); }
+
+int rounds_within(double replay_us, std::size_t graphs) {
+  const double affordable =
+      kBaselineLimitUs / (std::max(replay_us, 1.0) * static_cast<double>(graphs));
+  return std::clamp(static_cast<int>(std::min(affordable, 1e6)), kMinBaselineRounds,
+                    kMaxBaselineRounds);
+}
+
+void fail_row(Measurement& row, Status status, std::string detail) {
+  row.status = status;
+  row.detail = std::move(detail);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ProblemBench>> ProblemBench::create(GpuSession& session,
+                                                           const Problem& problem) {
+  if (problem.is_empty() || problem.k == 0)
+    return fail(ErrorCode::kUnsupported, "{}: nothing to measure", describe(problem));
+  std::unique_ptr<ProblemBench> bench(new ProblemBench(session, problem));
+  GEMMSMITH_CHECK(bench->fill_operands());
+  GEMMSMITH_CHECK(bench->tune_baseline());
+  GEMMSMITH_CHECK(bench->capture_baseline());
+  PhaseClock::Scope phase(session.phases, "prepare_verifier");
+  GEMMSMITH_CHECK(session.verifier->prepare(problem, *bench->algos_.front()));
+  // Random sets of those that every replay visits.
+  std::mt19937_64 random(session.settings.seed ^
+                         static_cast<std::uint64_t>(problem.m * 31 + problem.n));
+  const std::int64_t visited =
+      std::min<std::int64_t>(bench->layout_.sets, bench->screen_graph_.launches);
+  std::uniform_int_distribution<std::int64_t> any(0, visited - 1);
+  std::vector<std::int64_t> sets;
+  for (std::size_t i = 0; i < kTimedSets; ++i) sets.push_back(any(random));
+  GEMMSMITH_CHECK(
+      session.verifier->prepare_timed(session.operands.pointer(), bench->layout_, sets));
+  session.sample_clocks();
+  return bench;
+}
+
+// Every set at once, guard bands and D included: they are poisoned where they are looked at.
+Result<void> ProblemBench::fill_operands() {
+  PhaseClock::Scope phase(session_.phases, "fill_operands");
+  layout_ = timing_layout(problem_, session_.target().l2_bytes);
+  GEMMSMITH_CHECK(session_.need_operands(layout_.bytes()));
+  const std::int64_t elements = layout_.bytes() / size_bytes(problem_.type);
+  const auto sequence =
+      static_cast<std::uint64_t>(problem_.m ^ (problem_.n << 20) ^ (problem_.k << 40));
+  return session_.kernels.fill_normal(session_.stream.get(), session_.operands.address(),
+                                      {1, elements, elements}, problem_.type,
+                                      session_.settings.seed + 1, sequence);
+}
+
+// A first guess of a launch's time: one launch between events after one to warm up, or a short
+// graph where that would mostly see overheads.
+Result<double> ProblemBench::quick_time(Launch& launch) {
+  constexpr int kLaunches = 32;
+  const plan::Operands operands = layout_.at(session_.operands.pointer(), 0);
+  const CUstream stream = session_.stream.get();
+  GEMMSMITH_TRY(const Event start, Event::create(session_.driver()));
+  GEMMSMITH_TRY(const Event stop, Event::create(session_.driver()));
+  GEMMSMITH_CHECK(launch.enqueue(operands, stream));
+  GEMMSMITH_CHECK(start.record(stream));
+  GEMMSMITH_CHECK(launch.enqueue(operands, stream));
+  GEMMSMITH_CHECK(stop.record(stream));
+  GEMMSMITH_CHECK(session_.stream.synchronize());
+  GEMMSMITH_TRY(const double once_us, elapsed_us(start, stop));
+  if (once_us > kLongLaunchUs) return once_us;
+  GEMMSMITH_TRY(const TimedGraph graph,
+                session_.timer->capture(&launch, Pattern::kLaunch, session_.operands.pointer(),
+                                        layout_, 0, kLaunches));
+  const TimedGraph* const once[] = {&graph};
+  GEMMSMITH_TRY(const std::vector<double> times, session_.timer->replay(once));
+  return times.front();
+}
+
+// lt_tuned: the best of everything the heuristic returns, by rounds over all, then the two best
+// against each other. A tie goes to the heuristic's order.
+Result<void> ProblemBench::tune_baseline() {
+  PhaseClock::Scope phase(session_.phases, "tune_lt");
+  GEMMSMITH_TRY(vendor::LtMatmul matmul,
+                vendor::LtMatmul::create(session_.lt, problem_, session_.settings.workspace_bytes));
+  lt_ = std::make_unique<vendor::LtMatmul>(std::move(matmul));
+  GEMMSMITH_TRY(const std::vector<vendor::LtAlgo> found, lt_->heuristics(kMaxHeuristics));
+  for (const vendor::LtAlgo& algo : found)
+    algos_.push_back(std::make_unique<LtLaunch>(*lt_, algo, session_.vendor_workspace()));
+  GEMMSMITH_TRY(tuned_us_, quick_time(*algos_.front()));
+  if (algos_.size() == 1) return {};
+
+  const int launches =
+      launches_per_replay(tuned_us_, session_.settings.screen_us, sets_to_cover(layout_));
+  std::vector<TimedGraph> graphs;
+  for (const auto& algo : algos_) {
+    GEMMSMITH_TRY(TimedGraph graph,
+                  session_.timer->capture(algo.get(), Pattern::kLaunch, session_.operands.pointer(),
+                                          layout_, 0, launches));
+    graphs.push_back(std::move(graph));
+  }
+  const auto race = [&](const std::vector<std::size_t>& runners) -> Result<std::vector<double>> {
+    const int rounds = rounds_within(tuned_us_ * launches, runners.size());
+    std::vector<const TimedGraph*> sequence;
+    for (int round = 0; round < rounds; ++round)
+      for (const std::size_t runner : runners) sequence.push_back(&graphs[runner]);
+    GEMMSMITH_TRY(const std::vector<double> times, session_.timer->replay(sequence));
+    std::vector<double> medians;
+    for (std::size_t i = 0; i < runners.size(); ++i) {
+      std::vector<double> own;
+      for (std::size_t j = i; j < times.size(); j += runners.size()) own.push_back(times[j]);
+      medians.push_back(median(own));
+    }
+    return medians;
+  };
+  std::vector<std::size_t> order(graphs.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  GEMMSMITH_TRY(const std::vector<double> all, race(order));
+  std::stable_sort(order.begin(), order.end(),
+                   [&all](std::size_t a, std::size_t b) { return all[a] < all[b]; });
+  std::vector<std::size_t> best = {std::min(order[0], order[1]), std::max(order[0], order[1])};
+  GEMMSMITH_TRY(const std::vector<double> pair, race(best));
+  tuned_ = pair[1] < pair[0] ? best[1] : best[0];
+  tuned_us_ = std::min(pair[0], pair[1]);
+  return {};
+}
+
+Result<void> ProblemBench::capture_baseline() {
+  PhaseClock::Scope phase(session_.phases, "capture_baseline");
+  const int cover = sets_to_cover(layout_);
+  const auto capture = [&](double replay_us) {
+    return session_.timer->capture(algos_[tuned_].get(), Pattern::kLaunch,
+                                   session_.operands.pointer(), layout_, 0,
+                                   launches_per_replay(tuned_us_, replay_us, cover));
+  };
+  GEMMSMITH_TRY(screen_graph_, capture(session_.settings.screen_us));
+  GEMMSMITH_TRY(final_graph_, capture(session_.settings.final_us));
+  return {};
+}
+
+// Only finals need these.
+Result<void> ProblemBench::ensure_foreign() {
+  if (!foreign_graph_.exec.is_empty()) return {};
+  PhaseClock::Scope phase(session_.phases, "capture_foreign");
+  const int launches = final_graph_.launches;
+  GEMMSMITH_TRY(foreign_graph_,
+                session_.timer->capture(algos_[tuned_].get(), Pattern::kLaunchThenForeign,
+                                        session_.operands.pointer(), layout_, 0, launches));
+  GEMMSMITH_TRY(pass_graph_,
+                session_.timer->capture(nullptr, Pattern::kForeign, session_.operands.pointer(),
+                                        layout_, 0, launches));
+  return {};
+}
+
+std::string ProblemBench::lt_text(const vendor::LtAlgo& algo) const {
+  const auto config = vendor::to_config(session_.lt->lt(), algo.algo);
+  return config ? to_text(*config) : std::string();
+}
+
+CacheState ProblemBench::cache_of(int launches) const {
+  return cache_state(problem_, session_.target().l2_bytes,
+                     std::min<std::int64_t>(launches, layout_.sets));
+}
+
+void ProblemBench::apply_floor(Measurement& row) const {
+  if (row.status != Status::kOk) return;
+  // Between foreign kernels a launch may overlap with their tails, so its share can be below a
+  // launch period.
+  const double empty_us = row.setting == Setting::kChained ? session_.empty_us : 0;
+  const double floor_us = impossible_floor_us(problem_, session_.target(), row.cache, empty_us);
+  if (row.median_us >= floor_us) return;
+  fail_row(
+      row, Status::kFloor,
+      fmt::format("{:.3f} us is below the impossible floor of {:.3f} us", row.median_us, floor_us));
+}
+
+Measurement ProblemBench::row_for(const Candidate& candidate, Stage stage, Setting setting) const {
+  Measurement row;
+  row.problem = problem_;
+  row.kind = is_vendor(candidate.config) ? Kind::kVendor : Kind::kKernel;
+  row.config = to_text(candidate.config);
+  row.stage = stage;
+  row.setting = setting;
+  row.run = session_.run;
+  row.compile_s = candidate.compile_s;
+  row.cache = cache_of(stage == Stage::kScreen ? screen_graph_.launches : final_graph_.launches);
+  return row;
+}
+
+Measurement ProblemBench::baseline_row(Kind kind, std::string config) const {
+  Measurement row;
+  row.problem = problem_;
+  row.kind = kind;
+  row.config = std::move(config);
+  row.stage = Stage::kFinal;
+  row.run = session_.run;
+  row.cache = cache_of(final_graph_.launches);
+  return row;
+}
+
+Result<std::vector<Measurement>> ProblemBench::baselines() {
+  PhaseClock::Scope phase(session_.phases, "baselines");
+  constexpr std::size_t kTuned = 3;
+  std::vector<Measurement> rows = {baseline_row(Kind::kCublas, ""),
+                                   baseline_row(Kind::kCublasAutotune, ""),
+                                   baseline_row(Kind::kLtFirst, lt_text(algos_.front()->algo())),
+                                   baseline_row(Kind::kLtTuned, lt_text(algos_[tuned_]->algo()))};
+  const plan::Operands operands = layout_.at(session_.operands.pointer(), 0);
+  std::vector<TimedGraph> graphs(kTuned);
+  const auto capture = [&](std::size_t i, Launch& launch) -> Result<void> {
+    GEMMSMITH_TRY(graphs[i],
+                  session_.timer->capture(&launch, Pattern::kLaunch, session_.operands.pointer(),
+                                          layout_, 0, final_graph_.launches));
+    return {};
+  };
+  std::vector<std::unique_ptr<CublasLaunch>> keep;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const vendor::CublasAlgo algo =
+        i == 0 ? vendor::CublasAlgo::kDefault : vendor::CublasAlgo::kAutotune;
+    auto launch =
+        CublasLaunch::create(session_.cublas, problem_, algo, session_.vendor_workspace());
+    Result<void> ready;
+    if (launch) {
+      ready = (*launch)->prime(operands, session_.stream.get());
+      if (ready) ready = capture(i, **launch);
+      keep.push_back(std::move(*launch));
+    } else {
+      ready = tl::unexpected<Error>(launch.error());
+    }
+    if (ready) continue;
+    if (session_.is_broken()) return tl::unexpected<Error>(ready.error());
+    fail_row(rows[i], Status::kLaunch, ready.error().what);
+  }
+  GEMMSMITH_CHECK(capture(2, *algos_.front()));
+
+  std::vector<std::size_t> runners;
+  for (std::size_t i = 0; i < kTuned; ++i)
+    if (rows[i].status == Status::kOk) runners.push_back(i);
+  const int rounds = rounds_within(tuned_us_ * final_graph_.launches, runners.size() + 1);
+  std::vector<const TimedGraph*> sequence;
+  for (int round = 0; round < rounds; ++round) {
+    sequence.push_back(&final_graph_);
+    for (const std::size_t i : runners) sequence.push_back(&graphs[i]);
+  }
+  GEMMSMITH_TRY(const std::vector<double> times, session_.timer->replay(sequence));
+  const std::size_t stride = runners.size() + 1;
+  std::vector<std::vector<Repeat>> repeats(kTuned + 1);
+  for (std::size_t at = 0; at < times.size(); at += stride) {
+    repeats[kTuned].push_back({times[at], times[at]});
+    for (std::size_t i = 0; i < runners.size(); ++i)
+      repeats[runners[i]].push_back({times[at + 1 + i], times[at]});
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].status != Status::kOk) continue;
+    summarise(repeats[i], rows[i]);
+    apply_floor(rows[i]);
+  }
+  return rows;
+}
+
+Result<std::vector<Config>> ProblemBench::vendor_configs(int limit) {
+  PhaseClock::Scope phase(session_.phases, "vendor_configs");
+  return session_.lt_space->vendor_configs(*lt_, session_.target(), limit);
+}
+
+Result<std::unique_ptr<Launch>> ProblemBench::make_launch(const Candidate& candidate) {
+  PhaseClock::Scope phase(session_.phases, "make_launch");
+  if (is_vendor(candidate.config)) {
+    GEMMSMITH_TRY(const vendor::LtAlgo algo, vendor::to_algo(candidate.config, *lt_));
+    return std::unique_ptr<Launch>(
+        std::make_unique<LtLaunch>(*lt_, algo, session_.vendor_workspace()));
+  }
+  GEMMSMITH_TRY(const CUfunction function, session_.modules.function(candidate.hash));
+  GEMMSMITH_TRY(plan::LaunchPlan plan,
+                plan::make_launch_plan(candidate.config, problem_, session_.target()));
+  GEMMSMITH_CHECK(plan::prepare(session_.driver(), plan, function));
+  return std::unique_ptr<Launch>(std::make_unique<KernelLaunch>(session_.driver(), plan, function));
+}
+
+Result<bool> ProblemBench::verified(Launch& launch, Effort effort, Measurement& row,
+                                    double& launch_us) {
+  PhaseClock::Scope phase(session_.phases, "verify");
+  if (!session_.settings.verify) {
+    GEMMSMITH_TRY(launch_us, quick_time(launch));
+    return true;
+  }
+  GEMMSMITH_TRY(const Verdict verdict, session_.verifier->verify(launch, effort));
+  launch_us = verdict.launch_us;
+  if (verdict.status == Status::kOk) return true;
+  fail_row(row, verdict.status, verdict.detail);
+  return false;
+}
+
+Result<void> ProblemBench::check_after(Launch* launch, const TimedGraph* graph, Measurement& row) {
+  if (row.status != Status::kOk || !session_.settings.verify) return {};
+  PhaseClock::Scope phase(session_.phases, "check_after_timing");
+  const std::size_t set = next_timed_++ % kTimedSets;
+  GEMMSMITH_CHECK(session_.verifier->arm_timed(set));
+  if (graph != nullptr)
+    GEMMSMITH_CHECK(graph->exec.launch(session_.stream.get()));
+  else
+    GEMMSMITH_CHECK(
+        launch->enqueue(layout_.at(session_.operands.pointer(), session_.verifier->timed_set(set)),
+                        session_.stream.get()));
+  GEMMSMITH_TRY(const Verdict verdict, session_.verifier->check_timed(set));
+  if (verdict.status != Status::kOk) fail_row(row, verdict.status, verdict.detail);
+  return {};
+}
+
+Result<void> ProblemBench::screen(std::span<const Candidate> candidates, const BenchEvents& events,
+                                  int group) {
+  const auto size = static_cast<std::size_t>(std::max(group, 1));
+  for (std::size_t first = 0; first < candidates.size(); first += size) {
+    if (interrupted())
+      return fail(ErrorCode::kInterrupted, "interrupted while screening {}", describe(problem_));
+    const std::size_t count = std::min(size, candidates.size() - first);
+    GEMMSMITH_CHECK(screen_group(candidates, first, count, events));
+  }
+  return {};
+}
+
+Result<void> ProblemBench::screen_group(std::span<const Candidate> candidates, std::size_t first,
+                                        std::size_t count, const BenchEvents& events) {
+  const Effort effort = tuned_us_ > kVeryLongLaunchUs ? Effort::kQuick : Effort::kFull;
+  std::vector<Entry> entries;
+  for (std::size_t i = first; i < first + count; ++i) {
+    const std::size_t own[] = {i};
+    events.begin(own);
+    Entry entry;
+    entry.index = i;
+    entry.row = row_for(candidates[i], Stage::kScreen, Setting::kChained);
+    auto launch = make_launch(candidates[i]);
+    if (!launch) {
+      fail_row(entry.row, Status::kLaunch, launch.error().what);
+      events.done(i, {entry.row});
+      continue;
+    }
+    entry.launch = std::move(*launch);
+    double launch_us = 0;
+    GEMMSMITH_TRY(const bool right, verified(*entry.launch, effort, entry.row, launch_us));
+    if (!right) {
+      const bool fault = entry.row.status == Status::kFault;
+      events.done(i, {entry.row});
+      if (fault && session_.is_broken())
+        return fail(ErrorCode::kDevice, "the context was lost to {}",
+                    to_text(candidates[i].config));
+      continue;
+    }
+    // A slow candidate gets fewer launches, so that its replays take no longer than others'.
+    int launches = screen_graph_.launches;
+    if (launch_us > 3 * tuned_us_ + kEventOverheadUs)
+      launches = std::max(1, static_cast<int>(launches * tuned_us_ / launch_us));
+    entry.slow = launch_us > kFarBehind * tuned_us_ && tuned_us_ > kVeryLongLaunchUs / 5;
+    PhaseClock::Scope phase(session_.phases, "capture");
+    auto graph = session_.timer->capture(entry.launch.get(), Pattern::kLaunch,
+                                         session_.operands.pointer(), layout_, 0, launches);
+    if (!graph) {
+      fail_row(entry.row, Status::kLaunch, graph.error().what);
+      events.done(i, {entry.row});
+      if (session_.is_broken()) return tl::unexpected<Error>(graph.error());
+      continue;
+    }
+    entry.graph = std::move(*graph);
+    entry.row.cache = cache_of(launches);
+    entries.push_back(std::move(entry));
+  }
+  if (entries.empty()) return {};
+  std::vector<std::size_t> running;
+  for (const Entry& entry : entries) running.push_back(entry.index);
+  events.begin(running);
+  GEMMSMITH_CHECK(time_group(entries));
+  for (Entry& entry : entries) {
+    const std::size_t own[] = {entry.index};
+    events.begin(own);
+    summarise(entry.repeats, entry.row);
+    apply_floor(entry.row);
+    GEMMSMITH_CHECK(check_after(entry.launch.get(), nullptr, entry.row));
+    events.done(entry.index, {entry.row});
+  }
+  return {};
+}
+
+// baseline, candidates, baseline, candidates, ..., baseline: each repeat is set against the mean of
+// the baseline's replays before and after it.
+Result<void> ProblemBench::time_group(std::vector<Entry>& entries) {
+  PhaseClock::Scope phase(session_.phases, "screen_timing");
+  std::vector<const TimedGraph*> sequence;
+  std::vector<std::vector<std::size_t>> positions;
+  std::vector<std::size_t> baseline_at;
+  for (int repeat = 0; repeat < session_.settings.screen_repeats; ++repeat) {
+    baseline_at.push_back(sequence.size());
+    sequence.push_back(&screen_graph_);
+    std::vector<std::size_t>& at = positions.emplace_back(entries.size(), 0);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (entries[i].slow && repeat > 0) continue;
+      at[i] = sequence.size();
+      sequence.push_back(&entries[i].graph);
+    }
+  }
+  baseline_at.push_back(sequence.size());
+  sequence.push_back(&screen_graph_);
+  GEMMSMITH_TRY(const std::vector<double> times, session_.timer->replay(sequence));
+  for (std::size_t repeat = 0; repeat < positions.size(); ++repeat) {
+    const double baseline = (times[baseline_at[repeat]] + times[baseline_at[repeat + 1]]) / 2;
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      if (positions[repeat][i] != 0)  // 0 is always a baseline's place
+        entries[i].repeats.push_back({times[positions[repeat][i]], baseline});
+  }
+  return {};
+}
+
+Result<void> ProblemBench::finals(std::span<const Candidate> candidates,
+                                  const BenchEvents& events) {
+  GEMMSMITH_CHECK(ensure_foreign());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (interrupted())
+      return fail(ErrorCode::kInterrupted, "interrupted in the finals of {}", describe(problem_));
+    const std::size_t own[] = {i};
+    events.begin(own);
+    const Candidate& candidate = candidates[i];
+    std::vector<Measurement> rows = {row_for(candidate, Stage::kFinal, Setting::kChained),
+                                     row_for(candidate, Stage::kFinal, Setting::kForeign)};
+    const auto fail_both = [&rows](Status status, const std::string& detail) {
+      for (Measurement& row : rows) fail_row(row, status, detail);
+    };
+    auto launch = make_launch(candidate);
+    if (!launch) {
+      fail_both(Status::kLaunch, launch.error().what);
+      events.done(i, rows);
+      continue;
+    }
+    double launch_us = 0;
+    GEMMSMITH_TRY(const bool right, verified(**launch, Effort::kFull, rows[0], launch_us));
+    if (!right) {
+      fail_both(rows[0].status, rows[0].detail);
+      events.done(i, rows);
+      if (rows[0].status == Status::kFault && session_.is_broken())
+        return fail(ErrorCode::kDevice, "the context was lost to {}", to_text(candidate.config));
+      continue;
+    }
+    for (Measurement& row : rows) {
+      GEMMSMITH_TRY(Measurement measured, final_row(candidate, **launch, row.setting));
+      row = std::move(measured);
+    }
+    // A plan that is wrong in one setting is wrong.
+    for (std::size_t other = 0; other < 2; ++other)
+      if (rows[other].status == Status::kWrong && rows[1 - other].status == Status::kOk)
+        fail_row(rows[1 - other], Status::kWrong, rows[other].detail);
+    events.done(i, rows);
+  }
+  session_.sample_clocks();
+  return {};
+}
+
+Result<Measurement> ProblemBench::final_row(const Candidate& candidate, Launch& launch,
+                                            Setting setting) {
+  Measurement row = row_for(candidate, Stage::kFinal, setting);
+  const bool foreign = setting == Setting::kForeign;
+  TimedGraph graph;
+  {
+    PhaseClock::Scope phase(session_.phases, "capture");
+    auto captured =
+        session_.timer->capture(&launch, foreign ? Pattern::kLaunchThenForeign : Pattern::kLaunch,
+                                session_.operands.pointer(), layout_, 0, final_graph_.launches);
+    if (!captured) {
+      if (session_.is_broken()) return tl::unexpected<Error>(captured.error());
+      fail_row(row, Status::kLaunch, captured.error().what);
+      return row;
+    }
+    graph = std::move(*captured);
+  }
+  const double replay_us = tuned_us_ * final_graph_.launches;
+  const int quadruples = quadruples_within(session_.settings.final_pairs, replay_us, kFinalLimitUs);
+  GEMMSMITH_TRY(const std::vector<Quadruple> measured,
+                time_pairs(graph, foreign ? foreign_graph_ : final_graph_,
+                           foreign ? &pass_graph_ : nullptr, quadruples));
+  summarise(measured, row);
+  apply_floor(row);
+  GEMMSMITH_CHECK(check_after(&launch, &graph, row));
+  return row;
+}
+
+Result<std::vector<Quadruple>> ProblemBench::time_pairs(const TimedGraph& candidate,
+                                                        const TimedGraph& baseline,
+                                                        const TimedGraph* foreign, int quadruples) {
+  PhaseClock::Scope phase(session_.phases, foreign != nullptr ? "foreign_pairs" : "chained_pairs");
+  std::vector<const TimedGraph*> sequence;
+  const std::size_t stride = foreign != nullptr ? 5 : 4;
+  for (int i = 0; i < quadruples; ++i) {
+    sequence.insert(sequence.end(), {&candidate, &baseline, &baseline, &candidate});
+    if (foreign != nullptr) sequence.push_back(foreign);
+  }
+  GEMMSMITH_TRY(const std::vector<double> times, session_.timer->replay(sequence));
+  double pass_us = 0;
+  if (foreign != nullptr) {
+    std::vector<double> passes;
+    for (std::size_t at = 4; at < times.size(); at += stride) passes.push_back(times[at]);
+    pass_us = median(passes);
+  }
+  // What is left after taking the pass out must stay a time.
+  const auto own = [pass_us](double us) { return std::max(us - pass_us, 0.01); };
+  std::vector<Quadruple> result;
+  for (std::size_t at = 0; at < times.size(); at += stride)
+    result.push_back({own(times[at]), own(times[at + 1]), own(times[at + 2]), own(times[at + 3])});
+  return result;
+}
+
+Result<Measurement> ProblemBench::pair_with_itself(const Candidate& candidate, int quadruples) {
+  GEMMSMITH_TRY(const std::unique_ptr<Launch> launch, make_launch(candidate));
+  const auto capture = [&] {
+    return session_.timer->capture(launch.get(), Pattern::kLaunch, session_.operands.pointer(),
+                                   layout_, 0, final_graph_.launches);
+  };
+  GEMMSMITH_TRY(const TimedGraph one, capture());
+  GEMMSMITH_TRY(const TimedGraph other, capture());
+  GEMMSMITH_TRY(const std::vector<Quadruple> measured, time_pairs(one, other, nullptr, quadruples));
+  Measurement row = row_for(candidate, Stage::kFinal, Setting::kChained);
+  summarise(measured, row);
+  return row;
+}
+
+}  // namespace gemmsmith

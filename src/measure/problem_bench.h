@@ -1,0 +1,99 @@
+// problem_bench.h -- everything measured of one problem on a GPU: its operands, its tuned cuBLASLt
+// baseline, screenings and finals. See docs/measuring.md for the protocol and its reasons.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "measure/gpu_session.h"
+#include "measure/pairs.h"
+#include "measure/vendor_launches.h"
+
+namespace gemmsmith {
+
+// A config to measure. Kernels of ours are loaded in the session under `hash`; the vendor's configs
+// have none.
+struct Candidate {
+  Config config;
+  std::string hash;
+  double compile_s = 0;
+};
+
+// How a caller follows the work: `begin` names the candidates (indices) that run from now on, and
+// that are to blame should the process hang or die; `done` hands over a candidate's rows.
+struct BenchEvents {
+  std::function<void(std::span<const std::size_t>)> begin;
+  std::function<void(std::size_t, std::vector<Measurement>)> done;
+};
+
+class ProblemBench {
+ public:
+  // Fills operands, tunes the baseline and prepares the verifier.
+  static Result<std::unique_ptr<ProblemBench>> create(GpuSession& session, const Problem& problem);
+
+  const Problem& problem() const { return problem_; }
+  Result<std::vector<Measurement>> baselines();
+  Result<std::vector<Config>> vendor_configs(int limit);
+  // `group` candidates are timed in one interleaved sequence. An Error means that nothing more can
+  // be measured in this process (session.is_broken()) or that the harness failed.
+  Result<void> screen(std::span<const Candidate> candidates, const BenchEvents& events, int group);
+  Result<void> finals(std::span<const Candidate> candidates, const BenchEvents& events);
+
+  // Pairs two of a candidate's own graphs with each other: what the protocol reports where there
+  // is no difference. One row a call.
+  Result<Measurement> pair_with_itself(const Candidate& candidate, int quadruples);
+
+ private:
+  // A candidate that has passed so far.
+  struct Entry {
+    std::size_t index = 0;
+    std::unique_ptr<Launch> launch;
+    TimedGraph graph;
+    Measurement row;
+    bool slow = false;
+    std::vector<Repeat> repeats;
+  };
+
+  ProblemBench(GpuSession& session, const Problem& problem)
+      : session_(session), problem_(problem) {}
+  Result<void> fill_operands();
+  Result<void> tune_baseline();
+  Result<double> quick_time(Launch& launch);
+  Result<void> capture_baseline();
+  Result<void> ensure_foreign();
+
+  Measurement row_for(const Candidate& candidate, Stage stage, Setting setting) const;
+  Measurement baseline_row(Kind kind, std::string config) const;
+  Result<std::unique_ptr<Launch>> make_launch(const Candidate& candidate);
+  // Verifies; false with `row`'s status and detail set where the candidate failed.
+  Result<bool> verified(Launch& launch, Effort effort, Measurement& row, double& launch_us);
+  Result<void> screen_group(std::span<const Candidate> candidates, std::size_t first,
+                            std::size_t count, const BenchEvents& events);
+  Result<void> time_group(std::vector<Entry>& entries);
+  Result<Measurement> final_row(const Candidate& candidate, Launch& launch, Setting setting);
+  Result<std::vector<Quadruple>> time_pairs(const TimedGraph& candidate, const TimedGraph& baseline,
+                                            const TimedGraph* foreign, int quadruples);
+  // One more replay into a poisoned D, then a look at it.
+  Result<void> check_after(Launch* launch, const TimedGraph* graph, Measurement& row);
+  void apply_floor(Measurement& row) const;
+  CacheState cache_of(int launches) const;
+  std::string lt_text(const vendor::LtAlgo& algo) const;
+
+  GpuSession& session_;
+  Problem problem_;
+  OperandLayout layout_;
+  std::unique_ptr<vendor::LtMatmul> lt_;
+  std::vector<std::unique_ptr<LtLaunch>> algos_;  // the heuristic's, in its order
+  std::size_t tuned_ = 0;                         // index of lt_tuned among them
+  double tuned_us_ = 0;                           // a launch, chained
+  TimedGraph screen_graph_;                       // of lt_tuned
+  TimedGraph final_graph_;
+  TimedGraph foreign_graph_;  // lt_tuned between foreign passes
+  TimedGraph pass_graph_;     // foreign passes alone
+  std::size_t next_timed_ = 0;
+};
+
+}  // namespace gemmsmith

@@ -1,0 +1,81 @@
+#include "measure/recorded_bench.h"
+
+#include <nlohmann/json.hpp>
+
+#include "device/device_json.h"
+#include "vendor/cublaslt_family.h"
+
+namespace gemmsmith {
+
+using nlohmann::json;
+
+RecordedBench::RecordedBench(RecordedDevice device, const BenchSettings& settings)
+    : device_(std::move(device)), random_(settings.seed) {}
+
+Result<std::vector<Measurement>> RecordedBench::baselines(const Problem& problem) {
+  std::vector<Measurement> rows;
+  for (const Kind kind : {Kind::kCublas, Kind::kCublasAutotune, Kind::kLtFirst, Kind::kLtTuned}) {
+    const Measurement* const row =
+        device_.find_baseline(problem, kind, Stage::kFinal, Setting::kChained);
+    if (row == nullptr)
+      return fail(ErrorCode::kUnsupported, "{}: the recording has no {} of this problem",
+                  describe(problem), name(kind));
+    rows.push_back(RecordedDevice::replay(*row, random_));
+  }
+  return rows;
+}
+
+Result<std::vector<Config>> RecordedBench::vendor_configs(const Problem& problem, int limit) {
+  const Family* const families[] = {&vendor::cublaslt_family()};
+  std::vector<Config> configs;
+  for (const std::string_view text :
+       device_.configs(problem, Kind::kVendor, Stage::kScreen, Setting::kChained)) {
+    if (static_cast<int>(configs.size()) >= limit) break;
+    GEMMSMITH_TRY(Config config, parse_config(text, families));
+    configs.push_back(std::move(config));
+  }
+  return configs;
+}
+
+Measurement RecordedBench::answer(const Problem& problem, const Config& config, Stage stage,
+                                  Setting setting) {
+  const Kind kind = config.family == &vendor::cublaslt_family() ? Kind::kVendor : Kind::kKernel;
+  const std::string text = to_text(config);
+  if (const Measurement* const row = device_.find(problem, kind, text, stage, setting))
+    return RecordedDevice::replay(*row, random_);
+  Measurement refused;
+  refused.problem = problem;
+  refused.kind = kind;
+  refused.config = text;
+  refused.status = Status::kLaunch;
+  refused.setting = setting;
+  refused.stage = stage;
+  refused.detail = "no record";
+  return refused;
+}
+
+Result<std::vector<Measurement>> RecordedBench::screen(const Problem& problem,
+                                                       std::span<const Config> configs) {
+  std::vector<Measurement> rows;
+  for (const Config& config : configs)
+    rows.push_back(answer(problem, config, Stage::kScreen, Setting::kChained));
+  return rows;
+}
+
+Result<std::vector<Measurement>> RecordedBench::finals(const Problem& problem,
+                                                       std::span<const Config> configs) {
+  std::vector<Measurement> rows;
+  for (const Config& config : configs)
+    for (const Setting setting : {Setting::kChained, Setting::kForeign})
+      rows.push_back(answer(problem, config, Stage::kFinal, setting));
+  return rows;
+}
+
+std::string RecordedBench::conditions() const {
+  const json conditions = {{"device", json::parse(device_to_json(device_.info()))},
+                           {"recorded", json::parse(device_.sidecar(), nullptr, false)},
+                           {"counts", {{"no_record", device_.refusals()}}}};
+  return conditions.dump();
+}
+
+}  // namespace gemmsmith

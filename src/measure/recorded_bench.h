@@ -1,0 +1,36 @@
+// recorded_bench.h -- a Bench that answers from a recording: times drawn from the repeats that were
+// measured, compile times and failures as they were. A config without a record fails with "no
+// record" and is counted; nothing is interpolated.
+#pragma once
+
+#include <memory>
+#include <random>
+
+#include "device/recorded_device.h"
+#include "measure/bench.h"
+
+namespace gemmsmith {
+
+class RecordedBench : public Bench {
+ public:
+  RecordedBench(RecordedDevice device, const BenchSettings& settings);
+
+  const DeviceInfo& device() const override { return device_.info(); }
+  // kUnsupported where the recording lacks a baseline of the problem.
+  Result<std::vector<Measurement>> baselines(const Problem& problem) override;
+  Result<std::vector<Config>> vendor_configs(const Problem& problem, int limit) override;
+  Result<std::vector<Measurement>> screen(const Problem& problem,
+                                          std::span<const Config> configs) override;
+  Result<std::vector<Measurement>> finals(const Problem& problem,
+                                          std::span<const Config> configs) override;
+  // The recording's sidecar under "recorded", and how many configs had no record.
+  std::string conditions() const override;
+
+ private:
+  Measurement answer(const Problem& problem, const Config& config, Stage stage, Setting setting);
+
+  RecordedDevice device_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace gemmsmith

@@ -1,0 +1,167 @@
+#include "measure/worker.h"
+
+#include <sys/prctl.h>
+
+#include <csignal>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/numbers.h"
+#include "device/device_json.h"
+#include "measure/channel.h"
+#include "measure/cuda_bench.h"
+#include "measure/messages.h"
+#include "space/family.h"
+#include "vendor/cublaslt_family.h"
+
+namespace gemmsmith {
+namespace {
+
+using nlohmann::json;
+
+std::vector<const Family*> all_families() {
+  std::vector<const Family*> families(kernel_families().begin(), kernel_families().end());
+  families.push_back(&vendor::cublaslt_family());
+  return families;
+}
+
+class Worker {
+ public:
+  explicit Worker(Channel channel) : channel_(std::move(channel)) {}
+
+  int serve() {
+    while (true) {
+      auto line = channel_.receive_line(std::nullopt);
+      if (!line) return 0;
+      const json request = json::parse(*line, nullptr, false);
+      const Result<json> answer = handle(request);
+      const json reply =
+          answer ? json{{"done", *answer}} : json{{"error", messages::to_json(answer.error())}};
+      if (!channel_.send_line(reply.dump())) return 0;
+      if (!answer && bench_ != nullptr && bench_->is_broken()) return kWorkerExitLost;
+    }
+  }
+
+ private:
+  Result<json> handle(const json& request) {
+    if (!request.is_object()) return fail(ErrorCode::kBadInput, "a request that is no JSON object");
+    try {
+      const auto op = request.at("op").get<std::string>();
+      if (op == "hello") return hello(request.at("device").get<int>());
+      if (op == "open") return open(request);
+      if (bench_ == nullptr) return fail(ErrorCode::kInternal, "'{}' before 'open'", op);
+      if (op == "kernel") return add_kernel(request);
+      GEMMSMITH_TRY(const Problem problem, messages::read_problem(request.at("problem")));
+      GEMMSMITH_TRY(ProblemBench* const bench, bench_->bench(problem));
+      if (op == "baselines") return baselines(*bench);
+      if (op == "vendor_configs") return vendor_configs(*bench, request.at("limit").get<int>());
+      if (op == "screen" || op == "finals") return measure(*bench, op, request);
+      return fail(ErrorCode::kBadInput, "unknown operation '{}'", op);
+    } catch (const json::exception& error) {
+      return fail(ErrorCode::kBadInput, "a bad request: {}", error.what());
+    }
+  }
+
+  json done(json content) const {
+    content["conditions"] = json::parse(bench_->conditions());
+    return content;
+  }
+
+  // Needs no context: what device this is.
+  Result<json> hello(int ordinal) {
+    GEMMSMITH_TRY(const Driver* const driver, load_driver());
+    GEMMSMITH_TRY(const DeviceInfo info, query_device(*driver, ordinal));
+    return json{{"device", json::parse(device_to_json(info))}, {"uuid", info.uuid}};
+  }
+
+  Result<json> open(const json& request) {
+    GEMMSMITH_TRY(const BenchSettings settings, messages::read_settings(request.at("settings")));
+    GEMMSMITH_TRY(const std::string harness,
+                  channel_.receive_bytes(request.at("harness").get<std::size_t>(), std::nullopt));
+    GEMMSMITH_TRY(const std::string reference,
+                  channel_.receive_bytes(request.at("reference").get<std::size_t>(), std::nullopt));
+    GEMMSMITH_TRY(bench_,
+                  CudaBench::open(request.at("device").get<int>(), settings, {harness, reference},
+                                  request.at("run").get<std::string>()));
+    return done({{"cublas", bench_->device().cublas_version}});
+  }
+
+  Result<json> add_kernel(const json& request) {
+    const auto hash = request.at("hash").get<std::string>();
+    GEMMSMITH_TRY(const std::string cubin,
+                  channel_.receive_bytes(request.at("bytes").get<std::size_t>(), std::nullopt));
+    GEMMSMITH_CHECK(bench_->add_kernel(hash, cubin));
+    return json::object();
+  }
+
+  Result<json> baselines(ProblemBench& bench) {
+    GEMMSMITH_TRY(const std::vector<Measurement> rows, bench.baselines());
+    json list = json::array();
+    for (const Measurement& row : rows) list.push_back(messages::to_json(row));
+    return done({{"rows", std::move(list)}});
+  }
+
+  Result<json> vendor_configs(ProblemBench& bench, int limit) {
+    GEMMSMITH_TRY(const std::vector<Config> configs, bench.vendor_configs(limit));
+    json list = json::array();
+    for (const Config& config : configs) list.push_back(to_text(config));
+    return done({{"configs", std::move(list)}});
+  }
+
+  Result<json> measure(ProblemBench& bench, const std::string& op, const json& request) {
+    std::vector<Candidate> candidates;
+    json needed = json::array();
+    const std::vector<const Family*> families = all_families();
+    for (const json& item : request.at("candidates")) {
+      Candidate candidate;
+      GEMMSMITH_TRY(candidate.config, parse_config(item.at("config").get<std::string>(), families));
+      candidate.hash = item.at("hash").get<std::string>();
+      candidate.compile_s = item.at("compile_s").get<double>();
+      if (!candidate.hash.empty() && !bench_->has_kernel(candidate.hash))
+        needed.push_back(candidate.hash);
+      candidates.push_back(std::move(candidate));
+    }
+    // The tuner sends what is missing and asks again.
+    if (!needed.empty()) return json{{"need", std::move(needed)}};
+    bool heard = true;
+    BenchEvents events;
+    events.begin = [&](std::span<const std::size_t> indices) {
+      const json begin = {{"begin", std::vector<std::size_t>(indices.begin(), indices.end())}};
+      heard = channel_.send_line(begin.dump()).has_value() && heard;
+    };
+    events.done = [&](std::size_t index, const std::vector<Measurement>& rows) {
+      json list = json::array();
+      for (const Measurement& row : rows) list.push_back(messages::to_json(row));
+      const json result = {{"result", index}, {"rows", std::move(list)}};
+      heard = channel_.send_line(result.dump()).has_value() && heard;
+    };
+    if (op == "screen")
+      GEMMSMITH_CHECK(bench.screen(candidates, events, request.at("group").get<int>()));
+    else
+      GEMMSMITH_CHECK(bench.finals(candidates, events));
+    if (!heard) return fail(ErrorCode::kInterrupted, "the tuner is gone");
+    return done(json::object());
+  }
+
+  Channel channel_;
+  std::unique_ptr<CudaBench> bench_;
+};
+
+}  // namespace
+
+int worker_main(int argc, char** argv) {
+  // A worker without a tuner has nobody to measure for; and Ctrl-C is the tuner's to handle.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::signal(SIGINT, SIG_IGN);
+  int socket = -1;
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::string_view(argv[i]) != "--fd") continue;
+    const auto value = parse_int64(argv[i + 1]);
+    if (value) socket = static_cast<int>(*value);
+  }
+  if (socket < 0) return exit_code(ErrorCode::kBadInput);
+  return Worker(Channel(socket)).serve();
+}
+
+}  // namespace gemmsmith
