@@ -39,13 +39,13 @@
 //   A {k, m}, stride lda, box {64, tile_m / cluster_n}, 128-byte swizzle
 //   B {k, n}, stride ldb, box {64, tile_n / cluster_m}, 128-byte swizzle
 //   D {n, m}, stride ldd, box {X, 64}, X the largest of 64, 32, 16, 8 that divides C, swizzle
-//     128 B, 64 B, 32 B, none; unused (may be zero) when kEpilogue == 1 or kSplit == 1.
+//     128 B, 64 B, 32 B, none; unused (may be zero) when kEpilogue == 1 or kSplit != 0.
 #include "config.cuh"
 #include "parts/args.cuh"
 #include "parts/mbarrier.cuh"
 #include "parts/pdl.cuh"
 #include "parts/split_k.cuh"
-#include "parts/store_direct.cuh"
+#include "parts/store_rows.cuh"
 #include "parts/store_tma.cuh"
 #include "parts/sync.cuh"
 #include "parts/tile_order.cuh"
@@ -99,7 +99,9 @@ constexpr u32 kSlabBytesA = kTileM * kSlabRowBytes;
 constexpr u32 kSlabBytesB = kTileN * kSlabRowBytes;
 constexpr u32 kStageBytes = kSlabs * (kSlabBytesA + kSlabBytesB);
 constexpr u32 kStagingOffset = kStages * kStageBytes;
-constexpr u32 kStagingBytes = kStagesD ? store_staging_bytes(kColumns) : 0;  // of one consumer
+constexpr u32 kStagingBytes = kSplit != 0 ? 0
+                              : kStagesD  ? store_staging_bytes(kColumns)
+                                          : store_rows_bytes(kColumns);  // of one consumer
 constexpr u32 kBarrierOffset = kStagingOffset + kConsumers * kStagingBytes;
 constexpr u32 kExchangeOffset = kBarrierOffset + 16 * kStages + 16;
 
@@ -176,7 +178,7 @@ struct Walk {
 };
 
 __device__ __forceinline__ Walk start_walk(const GemmArgs& args) {
-  const u32 ctas = kSplit == 1 ? static_cast<u32>(args.split_k) : kClusterTiles;
+  const u32 ctas = kSplit != 0 ? static_cast<u32>(args.split_k) : kClusterTiles;
   return {blockIdx.x / ctas, gridDim.x / ctas, static_cast<u32>(ceil_div(args.tiles_m, kClusterM)),
           static_cast<u32>(ceil_div(args.tiles_n, kClusterN))};
 }
@@ -188,7 +190,9 @@ struct Slice {  // of the k tiles: [first, last)
 
 __device__ __forceinline__ Slice k_slice(const GemmArgs& args, const Place& place) {
   const int k_tiles = ceil_div(args.k, kTileK);
-  if constexpr (kSplit == 0) return {0, k_tiles};
+  if constexpr (kSplit == 0) {
+    return {0, k_tiles};
+  }
   const int rank = static_cast<int>(place.rank);
   return {k_tiles * rank / args.split_k, k_tiles * (rank + 1) / args.split_k};
 }
@@ -322,7 +326,7 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
   const Releaser releaser(place);
   const u32 row_offset = kSplitRows ? consumer * kRows : 0;
   const u32 column_offset = kSplitColumns ? consumer * kColumns : 0;
-  const u32 staging = place.shared + kStagingOffset + consumer * kStagingBytes;
+  Staging staging{place.shared + kStagingOffset + consumer * kStagingBytes};
   Ring ring;
   Walk walk = start_walk(args);
 
@@ -356,7 +360,7 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
       releaser.release(place.empty(ring.stage == 0 ? kStages - 1 : ring.stage - 1));
     }
 
-    if constexpr (kSplit == 1) {
+    if constexpr (kSplit != 0) {
       if (k_tiles == 0) {
 #pragma unroll
         for (int i = 0; i < kRowBlocks; ++i) {
@@ -364,13 +368,27 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
           for (int j = 0; j < kRegisters; ++j) blocks[i][j] = 0;
         }
       }
-      constexpr int kGroups = kRowBlocks * kColumns / 8;
-      const u32 exchange = place.shared + kExchangeOffset +
-                           consumer * static_cast<u32>(split_exchange_bytes(kGroups, args.split_k));
-      cluster_wait();
-      split_reduce_and_store<kElementType, kColumns / 8>(args, scale, static_cast<int>(place.rank),
-                                                         row, column, exchange,
-                                                         place.partials(consumer), blocks);
+      const Shares shares{kRowBlocks * kColumns / 8, args.split_k};
+      const int rank = static_cast<int>(place.rank);
+      const u32 exchange = place.shared + kExchangeOffset + consumer * shares.exchange_bytes();
+      if constexpr (kSplit == 1) {
+        cluster_wait();
+        split_send<kColumns / 8>(shares, rank, exchange, blocks);
+        cluster_arrive();
+        cluster_wait();
+      } else {
+        if constexpr (kConsumers == 2) named_barrier_sync(kTurnBarrier, kConsumerThreads);
+        const u32 outgoing =
+            place.shared + consumer * (kRowBlocks * kColumns / 8) * kExchangeGroupBytes;
+        cluster_wait();
+        split_send_bulk<kColumns / 8>(shares, rank, outgoing, exchange, place.partials(consumer),
+                                      kStagingBarrier + consumer, blocks);
+        mbarrier_wait_cluster(place.partials(consumer), 0);
+        cluster_arrive();
+      }
+      split_reduce_and_store<kElementType, kColumns / 8>(args, scale, shares, rank, row, column,
+                                                         exchange);
+      if constexpr (kSplit == 2) cluster_wait();
     } else {
 #pragma unroll
       for (int i = 0; i < kRowBlocks; ++i) {
@@ -378,8 +396,8 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
           store_block_tma<kElementType, kColumns>(args, map_d, scale, row + 64 * i, column, staging,
                                                   kStagingBarrier + consumer, blocks[i]);
         } else {
-          store_block_direct<kElementType, kColumns / 8>(args, scale, row + 64 * i, column,
-                                                         blocks[i]);
+          store_block_rows<kElementType, kColumns>(args, scale, row + 64 * i, column,
+                                                   staging.address, blocks[i]);
         }
       }
     }
@@ -403,12 +421,14 @@ __device__ __forceinline__ void init_barriers(const GemmArgs& args, const Place&
     mbarrier_init(place.full(lane), 1);
     mbarrier_init(place.empty(lane), kReleases);
   }
-  if constexpr (kSplit == 1) {
+  if constexpr (kSplit != 0) {
     if (lane < kConsumers) {
       mbarrier_init(place.partials(lane), 1);
+      const Shares shares{kRowBlocks * kColumns / 8, args.split_k};
+      const int rank = static_cast<int>(place.rank);
+      const int own = shares.first(rank + 1) - shares.first(rank);
       mbarrier_arrive_expect(place.partials(lane),
-                             split_received_bytes(static_cast<int>(place.rank),
-                                                  kRowBlocks * kColumns / 8, args.split_k));
+                             static_cast<u32>(args.split_k * own) * kExchangeGroupBytes);
     }
   }
   fence_mbarrier_init();
@@ -426,7 +446,7 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
   // 1024: the swizzle repeats every 8 rows of 128 bytes. Nothing else lies in shared memory.
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 warp = uniform(threadIdx.x / 32);
-  const u32 rank = kMulticast || kSplit == 1 ? cluster_rank() : 0;
+  const u32 rank = kMulticast || kSplit != 0 ? cluster_rank() : 0;
   const Place place{shared_address(shared), rank, kMulticast ? rank % kClusterM : 0,
                     kMulticast ? rank / kClusterM : 0};
   const bool produces = warp == kProducerWarp;
@@ -440,7 +460,7 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
     init_barriers(args, place);
   }
   // Without multicast the producer need not wait for anyone to start loading.
-  if constexpr (kMulticast || kSplit == 1) cluster_arrive();
+  if constexpr (kMulticast || kSplit != 0) cluster_arrive();
   if constexpr (kMulticast) cluster_wait();
   if constexpr (!kMulticast) {
     if (produces) {
@@ -458,7 +478,11 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
       produce(map_a, map_b, args, place);
     }
     __syncwarp();
-    if constexpr (kSplit == 1) cluster_wait();
+    if constexpr (kSplit != 0) {
+      cluster_wait();
+      cluster_arrive();
+      cluster_wait();
+    }
   } else {
     if constexpr (kMovesRegisters) grow_registers<kConsumerRegisters>();
     wait_for_predecessor();

@@ -3,116 +3,148 @@
 //
 // CTA r of the cluster multiplies the r-th slice of the k tiles. The accumulators' groups of 8
 // columns (see wgmma_fragment.cuh) are then dealt out: every CTA sends each group, in f32, to its
-// owner and the owner adds the ranks in ascending order, so results are the same in every run, and
-// stores its groups.
+// owner's exchange; the owner adds the ranks in ascending order, so results are the same in every
+// run, and stores its groups.
 //
-//   rank 0: groups 0 1 2 3 --- 2 3 --st.async--> rank 1's exchange, counted by its mbarrier
-//   rank 1: groups 0 1 2 3 --- 0 1 --st.async--> rank 0's exchange
+//   rank 0: groups 0 1 2 3 --- 0 1 ---> rank 0's exchange, slot 0
+//                          --- 2 3 ---> rank 1's exchange, slot 0
+//   rank 1: groups 0 1 2 3 --- 0 1 ---> rank 0's exchange, slot 1
+//                          --- 2 3 ---> rank 1's exchange, slot 1      then the cluster's barrier
 //
-// The exchange is memory of its own, so nobody waits for a peer's main loop before sending; the
-// only cluster barrier (are the peers' mbarriers set up?) was begun at the start of the kernel.
+// The exchange is memory of its own, so nobody waits for a peer's main loop before sending.
 #pragma once
 
 #include "parts/args.cuh"
 #include "parts/mbarrier.cuh"
 #include "parts/store_direct.cuh"
+#include "parts/sync.cuh"
 #include "parts/types.cuh"
 #include "parts/wgmma_fragment.cuh"
 
 namespace gemmsmith_kernels {
 
-constexpr int kExchangeGroupBytes =
+constexpr u32 kExchangeGroupBytes =
     128 * 16;  // one group: 4 floats from each thread of a warpgroup
 
-// First group of `rank`; those up to the next rank's first are its own. May be empty.
-__host__ __device__ constexpr int split_first_group(int rank, int groups, int ranks) {
-  return (rank * groups + ranks - 1) / ranks;
+// Who owns what of a warpgroup's `groups`: `rank` has those from its first to the next rank's
+// first, possibly none.
+struct Shares {
+  int groups;
+  int ranks;
+
+  __device__ __forceinline__ int owner(int group) const { return group * ranks / groups; }
+  __device__ __forceinline__ int first(int rank) const {
+    return (rank * groups + ranks - 1) / ranks;
+  }
+  __device__ __forceinline__ int most() const { return (groups + ranks - 1) / ranks; }
+  // Where, in the owner's exchange, `source` puts the `place`-th of the owner's groups.
+  __device__ __forceinline__ u32 offset(int source, int place) const {
+    return static_cast<u32>(source * most() + place) * kExchangeGroupBytes;
+  }
+  __device__ __forceinline__ u32 exchange_bytes() const {  // of one warpgroup
+    return static_cast<u32>(ranks * most()) * kExchangeGroupBytes;
+  }
+};
+
+// 16 bytes into a peer's shared memory.
+__device__ __forceinline__ void send_values(u32 peer_destination, const float (&values)[4]) {
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(peer_destination),
+               "f"(values[0]), "f"(values[1]), "f"(values[2]), "f"(values[3])
+               : "memory");
 }
 
-__device__ __forceinline__ int split_owner(int group, int groups, int ranks) {
-  return group * ranks / groups;
+__device__ __forceinline__ void stage_values(u32 address, const float (&values)[4]) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(values[0]),
+               "f"(values[1]), "f"(values[2]), "f"(values[3])
+               : "memory");
 }
 
-// Bytes of exchange one warpgroup needs: from each peer as many groups as an owner can have.
-__host__ __device__ constexpr int split_exchange_bytes(int groups, int ranks) {
-  return (ranks - 1) * ((groups + ranks - 1) / ranks) * kExchangeGroupBytes;
-}
-
-// What `rank` will receive; the number its mbarrier must expect.
-__device__ __forceinline__ u32 split_received_bytes(int rank, int groups, int ranks) {
-  const int own =
-      split_first_group(rank + 1, groups, ranks) - split_first_group(rank, groups, ranks);
-  return static_cast<u32>((ranks - 1) * own * kExchangeGroupBytes);
-}
-
-// st.async: 16 bytes into a peer's shared memory, counted by the peer's mbarrier.
-__device__ __forceinline__ void send_group(u32 peer_destination, u32 peer_barrier,
-                                           const float (&values)[4]) {
-  asm volatile(
-      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%2, %3, %4, %5}, "
-      "[%1];" ::"r"(peer_destination),
-      "r"(peer_barrier), "f"(values[0]), "f"(values[1]), "f"(values[2]), "f"(values[3])
-      : "memory");
-}
-
-__device__ __forceinline__ void load_group(u32 address, float (&values)[4]) {
+__device__ __forceinline__ void load_values(u32 address, float (&values)[4]) {
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(values[0]), "=f"(values[1]), "=f"(values[2]), "=f"(values[3])
                : "r"(address));
 }
 
-// Exchanges and stores a warpgroup's (64 * kRowBlocks) x (8 * kBlockGroups) accumulators, whose
-// first element is D[row][column]. `exchange` and `barrier` are this warpgroup's.
-template <int kElement, int kBlockGroups, int kRowBlocks, class Accumulator, int kCount>
-__device__ __forceinline__ void split_reduce_and_store(
-    const GemmArgs& args, Scale scale, int rank, int row, int column, u32 exchange, u32 barrier,
-    const Accumulator (&blocks)[kRowBlocks][kCount]) {
-  constexpr int kGroups = kRowBlocks * kBlockGroups;
-  const int ranks = args.split_k;
-  const u32 capacity = static_cast<u32>((kGroups + ranks - 1) / ranks);
-  const u32 thread = threadIdx.x % 128;
+// cp.async.bulk between CTAs: `bytes` of our shared memory to a peer's, counted by the peer's
+// mbarrier.
+__device__ __forceinline__ void send_bulk(u32 peer_destination, u32 source, u32 bytes,
+                                          u32 peer_barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+      "[%3];" ::"r"(peer_destination),
+      "r"(source), "r"(bytes), "r"(peer_barrier)
+      : "memory");
+}
 
+// Sends a warpgroup's groups to their owners. Peers must have started.
+template <int kBlockGroups, int kRowBlocks, class Accumulator, int kCount>
+__device__ __forceinline__ void split_send(Shares shares, int rank, u32 exchange,
+                                           const Accumulator (&blocks)[kRowBlocks][kCount]) {
+  const u32 thread_offset = threadIdx.x % 128 * 16;
 #pragma unroll
-  for (int group = 0; group < kGroups; ++group) {
-    const int owner = split_owner(group, kGroups, ranks);
-    if (owner == rank) continue;
+  for (int group = 0; group < kRowBlocks * kBlockGroups; ++group) {
+    const int owner = shares.owner(group);
+    const u32 offset = shares.offset(rank, group - shares.first(owner));
     float values[4];
     fragment_group(blocks[group / kBlockGroups], group % kBlockGroups, values);
-    const u32 slot = static_cast<u32>(rank < owner ? rank : rank - 1);
-    const u32 place = static_cast<u32>(group - split_first_group(owner, kGroups, ranks));
-    const u32 address = exchange + (slot * capacity + place) * kExchangeGroupBytes + thread * 16;
-    send_group(peer_address(address, static_cast<u32>(owner)),
-               peer_address(barrier, static_cast<u32>(owner)), values);
+    send_values(peer_address(exchange + offset + thread_offset, static_cast<u32>(owner)), values);
   }
+}
 
-  mbarrier_wait_cluster(barrier, 0);
+// The same through the copy engine: groups are staged at `outgoing` (the pipeline's stages, free by
+// now), then one thread a peer sends that peer's share.
+template <int kBlockGroups, int kRowBlocks, class Accumulator, int kCount>
+__device__ __forceinline__ void split_send_bulk(Shares shares, int rank, u32 outgoing, u32 exchange,
+                                                u32 barrier, u32 barrier_id,
+                                                const Accumulator (&blocks)[kRowBlocks][kCount]) {
+  const u32 thread = threadIdx.x % 128;
+#pragma unroll
+  for (int group = 0; group < kRowBlocks * kBlockGroups; ++group) {
+    float values[4];
+    fragment_group(blocks[group / kBlockGroups], group % kBlockGroups, values);
+    stage_values(outgoing + static_cast<u32>(group) * kExchangeGroupBytes + thread * 16, values);
+  }
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  named_barrier_sync(barrier_id, 128);
+  const int owner = static_cast<int>(thread);
+  if (owner >= shares.ranks) return;
+  const int first = shares.first(owner);
+  const int count = shares.first(owner + 1) - first;
+  if (count == 0) return;
+  send_bulk(peer_address(exchange + shares.offset(rank, 0), thread),
+            outgoing + static_cast<u32>(first) * kExchangeGroupBytes,
+            static_cast<u32>(count) * kExchangeGroupBytes, peer_address(barrier, thread));
+}
+
+// Adds up and stores our groups of a warpgroup's 64-row blocks of 8 * kBlockGroups columns, the
+// first of which starts at D[row][column]. What everyone sent must have come.
+template <int kElement, int kBlockGroups>
+__device__ __forceinline__ void split_reduce_and_store(const GemmArgs& args, Scale scale,
+                                                       Shares shares, int rank, int row, int column,
+                                                       u32 exchange) {
   const bool aligned = pairs_are_aligned(args);
+  const u32 thread = threadIdx.x % 128;
   const int lane = static_cast<int>(thread % 32);
-  const int fragment_row = row + static_cast<int>(16 * (thread / 32)) + lane / 4;
-  const int fragment_column = column + 2 * (lane % 4);
-#pragma unroll
-  for (int group = 0; group < kGroups; ++group) {
-    if (split_owner(group, kGroups, ranks) != rank) continue;
-    const u32 place = static_cast<u32>(group - split_first_group(rank, kGroups, ranks));
-    float own[4];
+  row += static_cast<int>(16 * (thread / 32)) + lane / 4;
+  column += 2 * (lane % 4);
+  const int first = shares.first(rank);
+  const int last = shares.first(rank + 1);
+  const u32 slot_bytes = shares.offset(1, 0);
+#pragma unroll 1
+  for (int group = first; group < last; ++group) {
+    u32 address = exchange + shares.offset(0, group - first) + thread * 16;
     float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    fragment_group(blocks[group / kBlockGroups], group % kBlockGroups, own);
 #pragma unroll 4
-    for (int source = 0; source < ranks; ++source) {
+    for (int source = 0; source < shares.ranks; ++source) {
       float part[4];
-      if (source == rank) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) part[i] = own[i];
-      } else {
-        const u32 slot = static_cast<u32>(source < rank ? source : source - 1);
-        load_group(exchange + (slot * capacity + place) * kExchangeGroupBytes + thread * 16, part);
-      }
+      load_values(address, part);
 #pragma unroll
       for (int i = 0; i < 4; ++i) sum[i] += part[i];
+      address += slot_bytes;
     }
     u32 pairs[2];
-    const int at_row = fragment_row + 64 * (group / kBlockGroups);
-    const int at_column = fragment_column + 8 * (group % kBlockGroups);
+    const int at_row = row + 64 * (group / kBlockGroups);
+    const int at_column = column + 8 * (group % kBlockGroups);
     scale_group<kElement>(args, scale, at_row, at_column, sum);
     round_group<kElement>(sum, pairs);
     store_group(args, aligned, at_row, at_column, pairs);

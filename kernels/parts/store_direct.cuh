@@ -30,17 +30,15 @@ __device__ __forceinline__ void store_group(const GemmArgs& args, bool aligned, 
   }
 }
 
-// A warpgroup's 64 x (8 * kGroups) block whose first element is D[row][column].
-template <int kElement, int kGroups, class Accumulator, int kCount>
-__device__ __forceinline__ void store_block_direct(const GemmArgs& args, Scale scale, int row,
-                                                   int column, const Accumulator (&block)[kCount]) {
+// Groups kFirst .. kLast - 1 of a warpgroup's block; `row`, `column` are those of the thread's
+// first value in group 0.
+template <int kElement, int kFirst, int kLast, class Accumulator, int kCount>
+__device__ __forceinline__ void store_groups_direct(const GemmArgs& args, Scale scale, int row,
+                                                    int column,
+                                                    const Accumulator (&block)[kCount]) {
   const bool aligned = pairs_are_aligned(args);
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  const int warp = static_cast<int>(threadIdx.x / 32 % 4);
-  row += 16 * warp + lane / 4;
-  column += 2 * (lane % 4);
 #pragma unroll
-  for (int group = 0; group < kGroups; ++group) {
+  for (int group = kFirst; group < kLast; ++group) {
     float values[4];
     u32 pairs[2];
     fragment_group(block, group, values);

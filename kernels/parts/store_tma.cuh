@@ -2,7 +2,8 @@
 //
 // A warpgroup writes 64 rows x up to 64 columns at a time into a staging buffer (stmatrix), one of
 // its threads hands that buffer to TMA, and the warpgroup goes on with the other buffer, or with
-// the next tile's products, while the store drains. TMA clips at D's edges.
+// the next tile's products, while the store drains. TMA clips at D's edges, but along a row only to
+// whole 16 bytes (measured on H200), so n must be a multiple of 8.
 //
 //   registers --stmatrix--> buffer 0 --TMA--> D columns 0..63      each buffer: boxes of 64 rows x
 //             --stmatrix--> buffer 1 --TMA--> D columns 64..127    kBoxColumns, swizzled over the
@@ -10,7 +11,7 @@
 #pragma once
 
 #include "parts/args.cuh"
-#include "parts/mbarrier.cuh"
+#include "parts/stmatrix.cuh"
 #include "parts/sync.cuh"
 #include "parts/tma.cuh"
 #include "parts/types.cuh"
@@ -35,32 +36,18 @@ __host__ __device__ constexpr int store_staging_bytes(int columns) {
   return store_buffers(columns) * store_buffer_columns(columns) * 64 * 2;
 }
 
-// Where 16-byte chunk `chunk` of row `row` lies in a swizzled box of kRowBytes a row.
-template <int kRowBytes>
-__device__ __forceinline__ u32 swizzled_offset(u32 row, u32 chunk) {
-  constexpr u32 kChunks = kRowBytes / 16;
-  constexpr u32 kRowsPerSpan = 8 / kChunks;  // rows in 128 bytes, which the swizzle treats as one
-  return row * kRowBytes + ((chunk ^ (row / kRowsPerSpan % kChunks)) << 4);
-}
-
-// stmatrix: four (or two) 8 x 8 matrices of 16-bit elements; lanes 8i..8i+7 give matrix i's rows.
-__device__ __forceinline__ void stmatrix_x4(u32 address, u32 a, u32 b, u32 c, u32 d) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
-               "r"(a), "r"(b), "r"(c), "r"(d)
-               : "memory");
-}
-
-__device__ __forceinline__ void stmatrix_x2(u32 address, u32 a, u32 b) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(a),
-               "r"(b)
-               : "memory");
-}
+// A warpgroup's staging buffers. They are used strictly in turn, also from one block or tile to the
+// next: waiting for all stores but the newest then always frees the buffer that comes.
+struct Staging {
+  u32 address;
+  u32 offset = 0;  // of the next buffer
+};
 
 // A warpgroup's 64 x kColumns block whose first element is D[row][column]. `staging` is this
 // warpgroup's; `barrier_id` a named barrier of its 128 threads. Stores are committed, not awaited.
 template <int kElement, int kColumns, class Accumulator, int kCount>
 __device__ __forceinline__ void store_block_tma(const GemmArgs& args, const TensorMap& map_d,
-                                                Scale scale, int row, int column, u32 staging,
+                                                Scale scale, int row, int column, Staging& staging,
                                                 u32 barrier_id,
                                                 const Accumulator (&block)[kCount]) {
   constexpr int kBoxColumns = store_box_columns(kColumns);
@@ -83,8 +70,8 @@ __device__ __forceinline__ void store_block_tma(const GemmArgs& args, const Tens
   for (int first = 0; first < kColumns; first += kBufferColumns) {
     constexpr int kLast = kColumns;
     const int groups = (kLast - first < kBufferColumns ? kLast - first : kBufferColumns) / 8;
-    const u32 buffer =
-        staging + static_cast<u32>(first / kBufferColumns % kBuffers * (kBufferColumns * 64 * 2));
+    const u32 buffer = staging.address + staging.offset;
+    if constexpr (kBuffers == 2) staging.offset = kBufferColumns * 64 * 2 - staging.offset;
     if (thread == 0) tma_store_wait_read<kBuffers - 1>();
     named_barrier_sync(barrier_id, 128);
 #pragma unroll
