@@ -1,0 +1,111 @@
+// files_test.cpp -- reading tells failures apart; writing is all or nothing.
+#include "base/files.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rapidcheck/gtest.h>
+#include <thread>
+#include <vector>
+
+#include "support/scratch.h"
+
+namespace gemmsmith {
+namespace {
+
+using testing::ScratchFolder;
+
+std::size_t file_count(const std::filesystem::path& folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder),
+                                                std::filesystem::directory_iterator()));
+}
+
+RC_GTEST_PROP(Files, AnyBytesComeBack, (const std::string& bytes)) {
+  const ScratchFolder folder;
+  RC_ASSERT(write_file_atomic(folder / "f", bytes).has_value());
+  RC_ASSERT(*read_file(folder / "f") == bytes);
+  RC_ASSERT(file_count(folder.path()) == 1u);
+}
+
+TEST(Files, LargeFilesComeBack) {
+  const ScratchFolder folder;
+  std::string bytes(3'000'001, 'x');
+  bytes[70'000] = '\0';
+  ASSERT_TRUE(write_file_atomic(folder / "f", bytes));
+  EXPECT_TRUE(*read_file(folder / "f") == bytes);
+}
+
+TEST(Files, ReadingTellsFailuresApart) {
+  const ScratchFolder folder;
+  const auto missing = read_file(folder / "none");
+  EXPECT_EQ(missing.error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(missing.error().what,
+            "cannot open " + (folder / "none").string() + ": No such file or directory");
+  EXPECT_EQ(read_file(folder.path()).error().what,
+            "cannot read " + folder.path().string() + ": it is a directory, expected a file");
+}
+
+TEST(Files, WritingIntoAMissingFolderFailsWithTheCallersCode) {
+  const ScratchFolder folder;
+  const auto written = write_file_atomic(folder / "none" / "f", "x", ErrorCode::kStore);
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::kStore);
+  EXPECT_NE(written.error().what.find("No such file or directory"), std::string::npos);
+}
+
+TEST(Files, ATargetThatCannotBeReplacedStays) {
+  const ScratchFolder folder;
+  std::filesystem::create_directories(folder / "f" / "inside");
+  const auto written = write_file_atomic(folder / "f", "x");
+  ASSERT_FALSE(written);
+  EXPECT_NE(written.error().what.find("the old file is untouched"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(folder / "f" / "inside"));
+  EXPECT_EQ(file_count(folder.path()), 1u) << "the temporary file is gone";
+}
+
+// A full disk, as a limit on the size of files in a child process.
+TEST(Files, AFullDiskLeavesTheOldFile) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(write_file_atomic(folder / "f", "old"));
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{1000, 1000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const auto written = write_file_atomic(folder / "f", std::string(5000, 'x'));
+    const bool told = !written && written.error().what.find("File too large") != std::string::npos;
+    ::_exit(told ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(*read_file(folder / "f"), "old");
+  EXPECT_EQ(file_count(folder.path()), 1u);
+}
+
+TEST(Files, ReadersSeeTheOldFileOrTheNewOne) {
+  const ScratchFolder folder;
+  const std::string first(100'000, 'a');
+  const std::string second(70'000, 'b');
+  ASSERT_TRUE(write_file_atomic(folder / "f", first));
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> writers;
+  for (const std::string* bytes : {&first, &second})
+    writers.emplace_back([&, bytes] {
+      while (!stop) (void)write_file_atomic(folder / "f", *bytes);
+    });
+  bool whole = true;
+  for (int i = 0; i < 100; ++i) {
+    const auto seen = read_file(folder / "f");
+    whole = whole && seen && (*seen == first || *seen == second);
+  }
+  stop = true;
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_TRUE(whole);
+}
+
+}  // namespace
+}  // namespace gemmsmith

@@ -1,0 +1,89 @@
+// settings_test.cpp -- file, environment, flag: the later wins and each value knows its origin.
+#include "base/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "support/scratch.h"
+
+namespace gemmsmith {
+namespace {
+
+using testing::ScopedVariable;
+using testing::ScratchFolder;
+
+class SettingsTest : public ::testing::Test {
+ protected:
+  std::filesystem::path file(const std::string& text) {
+    std::ofstream(folder_ / "config.toml") << text;
+    return folder_ / "config.toml";
+  }
+  ScratchFolder folder_;
+  ScopedVariable device_{"GEMMSMITH_DEVICE", nullptr};
+  ScopedVariable seed_{"GEMMSMITH_SEED", nullptr};
+  ScopedVariable config_{"GEMMSMITH_CONFIG", nullptr};
+};
+
+TEST_F(SettingsTest, LaterSourcesWin) {
+  const auto path = file("device = \"cuda:1\"\nseed = 7\n");
+  auto settings = Settings::load(path);
+  ASSERT_TRUE(settings) << settings.error().what;
+  EXPECT_EQ(settings->value("device"), "cuda:1");
+  EXPECT_EQ(settings->at("device").origin, "file " + path.string());
+  EXPECT_EQ(*settings->integer("seed", 0), 7);
+  EXPECT_EQ(settings->at("store").origin, "default");
+
+  const ScopedVariable variable("GEMMSMITH_DEVICE", "cuda:2");
+  settings = Settings::load(path);
+  EXPECT_EQ(settings->value("device"), "cuda:2");
+  EXPECT_EQ(settings->at("device").origin, "environment GEMMSMITH_DEVICE");
+
+  settings->set_flag("device", "cuda:3");
+  EXPECT_EQ(settings->value("device"), "cuda:3");
+  EXPECT_EQ(settings->at("device").origin, "flag --device");
+}
+
+TEST_F(SettingsTest, TheFileIsFoundByVariableOrXdg) {
+  const auto path = file("seed = 9\n");
+  {
+    const ScopedVariable variable("GEMMSMITH_CONFIG", path.c_str());
+    EXPECT_EQ(*Settings::load()->integer("seed", 0), 9);
+  }
+  std::filesystem::create_directories(folder_ / "gemmsmith");
+  std::filesystem::copy_file(path, folder_ / "gemmsmith" / "config.toml");
+  const ScopedVariable xdg("XDG_CONFIG_HOME", folder_.path().c_str());
+  EXPECT_EQ(*Settings::load()->integer("seed", 0), 9);
+}
+
+TEST_F(SettingsTest, ANamedFileThatIsMissingIsAnError) {
+  const ScopedVariable variable("GEMMSMITH_CONFIG", "/nowhere/config.toml");
+  EXPECT_EQ(Settings::load().error().what,
+            "cannot open /nowhere/config.toml: No such file or directory");
+}
+
+TEST_F(SettingsTest, WrongFilesAreRefusedByLineAndKey) {
+  EXPECT_EQ(
+      Settings::load(file("seed = 1\ndevise = \"cuda:1\"\n")).error().what,
+      (folder_ / "config.toml").string() +
+          ":2: unknown setting 'devise'; known are device, store, cache_dir, log_level, seed, "
+          "compile_threads, workspace_mib");
+  EXPECT_EQ(Settings::load(file("\nseed = [1]\n")).error().what,
+            (folder_ / "config.toml").string() + ":2: seed: expected a string or a whole number");
+  const auto broken = Settings::load(file("seed = 1\ndevice = \"cuda\n"));
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(broken.error().what.rfind((folder_ / "config.toml").string() + ":2: ", 0), 0u)
+      << broken.error().what;
+}
+
+TEST_F(SettingsTest, ANumberIsCheckedAgainstItsLeast) {
+  const ScopedVariable variable("GEMMSMITH_SEED", "-1");
+  const auto settings = Settings::load(std::nullopt);
+  ASSERT_TRUE(settings);
+  EXPECT_EQ(settings->integer("seed", 0).error().what,
+            "seed = '-1' (environment GEMMSMITH_SEED): expected a whole number of at least 0");
+}
+
+}  // namespace
+}  // namespace gemmsmith

@@ -1,0 +1,173 @@
+// problem_test.cpp -- a Problem is made only from sizes, types and leading dimensions that go
+// together, and the refusal names the argument, its value and the rule.
+#include "problem/problem.h"
+
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+namespace gemmsmith {
+namespace {
+
+Problem sized(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Problem problem;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  return problem;
+}
+
+TEST(Problem, FillsInPackedLeadingDimensions) {
+  struct Case {
+    Layout layout;
+    std::int64_t lda, ldb;
+  };
+  for (const Case& c : {Case{Layout::kTN, 30, 30}, Case{Layout::kNN, 10, 30},
+                        Case{Layout::kNT, 10, 20}, Case{Layout::kTT, 30, 20}}) {
+    Problem problem = sized(10, 20, 30);
+    problem.layout = c.layout;
+    const auto made = make_problem(problem);
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->lda, c.lda) << name(c.layout);
+    EXPECT_EQ(made->ldb, c.ldb) << name(c.layout);
+    EXPECT_EQ(made->ldc, 20);
+    EXPECT_EQ(made->ldd, 20);
+  }
+}
+
+TEST(Problem, LeadingDimensionOfCFollowsD) {
+  Problem problem = sized(10, 20, 30);
+  problem.ldd = 24;
+  EXPECT_EQ(make_problem(problem)->ldc, 24);
+}
+
+struct RefusedCase {
+  const char* label;
+  void (*change)(Problem&);
+  ErrorCode code;
+  const char* message;
+};
+
+class RefusedProblem : public ::testing::TestWithParam<RefusedCase> {};
+
+TEST_P(RefusedProblem, SaysWhich) {
+  Problem problem = sized(10, 20, 30);
+  GetParam().change(problem);
+  const auto made = make_problem(problem);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, GetParam().code);
+  EXPECT_EQ(made.error().what, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, RefusedProblem,
+    ::testing::Values(
+        RefusedCase{"negative_m", [](Problem& p) { p.m = -1; }, ErrorCode::kBadInput,
+                    "m = -1: a size must not be negative"},
+        RefusedCase{"large_n", [](Problem& p) { p.n = 2147483648; }, ErrorCode::kBadInput,
+                    "n = 2147483648: a size must be at most 2147483647"},
+        RefusedCase{"negative_k", [](Problem& p) { p.k = -30; }, ErrorCode::kBadInput,
+                    "k = -30: a size must not be negative"},
+        RefusedCase{"batch", [](Problem& p) { p.batch = 2; }, ErrorCode::kUnsupported,
+                    "batch = 2: only batch 1 is supported"},
+        RefusedCase{"small_lda", [](Problem& p) { p.lda = 29; }, ErrorCode::kBadInput,
+                    "lda = 29: this leading dimension must be at least 30"},
+        RefusedCase{"small_ldb", [](Problem& p) { p.ldb = -5; }, ErrorCode::kBadInput,
+                    "ldb = -5: this leading dimension must be at least 30"},
+        RefusedCase{"small_ldc", [](Problem& p) { p.ldc = 19; }, ErrorCode::kBadInput,
+                    "ldc = 19: this leading dimension must be at least 20"},
+        RefusedCase{"small_ldd",
+                    [](Problem& p) {
+                      p.ldd = 1;
+                      p.ldc = 20;
+                    },
+                    ErrorCode::kBadInput, "ldd = 1: this leading dimension must be at least 20"},
+        RefusedCase{"f32_operands", [](Problem& p) { p.type = DataType::kF32; },
+                    ErrorCode::kUnsupported, "type = f32: operands must be f16 or bf16"},
+        RefusedCase{"bf16_accumulator", [](Problem& p) { p.accumulator = DataType::kBf16; },
+                    ErrorCode::kUnsupported, "accumulator = bf16: expected f32 or f16"},
+        RefusedCase{"f16_accumulator_of_bf16",
+                    [](Problem& p) {
+                      p.type = DataType::kBf16;
+                      p.accumulator = DataType::kF16;
+                    },
+                    ErrorCode::kUnsupported,
+                    "accumulator = f16 with type = bf16: f16 accumulation needs f16 operands"}),
+    [](const auto& test) { return std::string(test.param.label); });
+
+TEST(Problem, ZeroSizesAreLegal) {
+  for (const auto& problem : {sized(0, 20, 30), sized(10, 0, 30), sized(0, 0, 0)}) {
+    const auto made = make_problem(problem);
+    ASSERT_TRUE(made);
+    EXPECT_TRUE(made->is_empty());
+  }
+  EXPECT_FALSE(make_problem(sized(10, 20, 0))->is_empty()) << "beta * C is still to be written";
+}
+
+TEST(Problem, CountsWorkAndBytes) {
+  Problem problem = *make_problem(sized(10, 20, 30));
+  EXPECT_EQ(problem.flop(), 2.0 * 10 * 20 * 30);
+  EXPECT_EQ(problem.min_bytes(), 2.0 * (300 + 600 + 200));
+  problem.beta = 1;
+  EXPECT_EQ(problem.min_bytes(), 2.0 * (300 + 600 + 400)) << "C is read";
+}
+
+TEST(Problem, LargestSizesDoNotOverflowTheCounts) {
+  const std::int64_t most = 2147483647;
+  EXPECT_NEAR(make_problem(sized(most, most, most))->flop(), 1.98e28, 0.01e28);
+}
+
+TEST(Names, UnknownTypeAndLayoutListTheKnownOnes) {
+  EXPECT_EQ(parse_data_type("int8").error().what, "unknown type 'int8': expected f16, bf16 or f32");
+  EXPECT_EQ(parse_layout("NTN").error().what, "unknown layout 'NTN': expected tn, nn, nt or tt");
+}
+
+TEST(Names, AreReadBackInAnyCase) {
+  for (const DataType type : {DataType::kF16, DataType::kBf16, DataType::kF32})
+    EXPECT_EQ(*parse_data_type(name(type)), type);
+  for (const Layout layout : {Layout::kTN, Layout::kNN, Layout::kNT, Layout::kTT})
+    EXPECT_EQ(*parse_layout(name(layout)), layout);
+  EXPECT_EQ(*parse_data_type("BF16"), DataType::kBf16);
+  EXPECT_EQ(*parse_layout("Tn"), Layout::kTN);
+}
+
+TEST(Describe, SaysOnlyWhatIsNotTheDefault) {
+  Problem problem = *make_problem(sized(64, 4096, 128));
+  EXPECT_EQ(shape_name(problem), "64_4096_128");
+  EXPECT_EQ(describe(problem), "64_4096_128 f16/f32 tn");
+  problem.lda = 136;
+  problem.beta = 0.5f;
+  problem.alignment.b = 16;
+  EXPECT_EQ(describe(problem), "64_4096_128 f16/f32 tn lda=136 beta=0.5 align=256,16,256,256");
+}
+
+TEST(Mnk, ReadsThreeSizes) {
+  const auto problem = parse_mnk("64_4096_128", {});
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->m, 64);
+  EXPECT_EQ(problem->n, 4096);
+  EXPECT_EQ(problem->k, 128);
+}
+
+TEST(Mnk, RefusesWithTheTextAndTheRule) {
+  EXPECT_EQ(parse_mnk("64_4096", {}).error().what,
+            "--mnk '64_4096': expected three sizes joined by '_', for example 64_4096_64");
+  EXPECT_EQ(parse_mnk("64_x_64", {}).error().what, "--mnk '64_x_64': 'x' is not a whole number");
+  EXPECT_EQ(parse_mnk("64_99999999999999999999_64", {}).error().what,
+            "--mnk '64_99999999999999999999_64': '99999999999999999999' does not fit in 64 bits");
+  EXPECT_EQ(parse_mnk("64_-1_64", {}).error().what, "n = -1: a size must not be negative");
+}
+
+RC_GTEST_PROP(Mnk, AnyShapeComesBack, ()) {
+  const auto size = rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 31);
+  const Problem problem = sized(*size, *size, *size);
+  RC_ASSERT(*parse_mnk(shape_name(problem), {}) == *make_problem(problem));
+}
+
+RC_GTEST_PROP(Mnk, AnyTextIsSafe, (const std::string& text)) {
+  const auto problem = parse_mnk(text, {});
+  RC_ASSERT(problem.has_value() || problem.error().code == ErrorCode::kBadInput);
+}
+
+}  // namespace
+}  // namespace gemmsmith
