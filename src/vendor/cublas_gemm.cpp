@@ -1,5 +1,6 @@
 #include "vendor/cublas_gemm.h"
 
+#include <bit>
 #include <utility>
 
 #include "vendor/library_names.h"
@@ -7,7 +8,8 @@
 namespace gemmsmith::vendor {
 namespace {
 
-constexpr auto kAutotuneAlgo = static_cast<cublasGemmAlgo_t>(999);  // CUBLAS_GEMM_AUTOTUNE
+// CUBLAS_GEMM_AUTOTUNE, which headers before 13.0 lack.
+constexpr auto kAutotuneAlgo = std::bit_cast<cublasGemmAlgo_t>(999);
 
 Result<std::size_t> version_of(const CublasFunctions& functions) {
   int parts[3] = {};

@@ -40,8 +40,11 @@ constexpr double kOtherStagesPenalty = 1.03;
 constexpr double kSwizzlePenalty = 1.02;
 constexpr int kMinStepsPerSplit = 2;  // of 64 along K
 
-constexpr int kRefusalsPerTile = 4;   // then the tile with this split is given up
-constexpr int kRefusalsPerAlgo = 64;  // then the algorithm
+constexpr int kRefusalsPerTile = 4;  // then the tile with this split is given up
+
+// Asked to learn whether Hopper's kernels take the problem at all; unaligned ones they do not.
+constexpr int kProbeTiles[] = {CUBLASLT_MATMUL_TILE_128x128, CUBLASLT_MATMUL_TILE_64x64,
+                               CUBLASLT_MATMUL_TILE_32x64};
 
 struct Candidate {
   double score;
@@ -188,6 +191,25 @@ class Proposals {
   std::vector<Base> bases_;
 };
 
+Config hopper_config() {
+  Config config = default_config(cublaslt_family());
+  config.set("algo", kHopperAlgo);
+  config.set("stages", kHopperStages);
+  return config;
+}
+
+bool hopper_takes(const LtMatmul& matmul, const std::vector<Config>& heuristics) {
+  for (const Config& config : heuristics)
+    if (config.at("algo") == kHopperAlgo) return true;
+  Config config = hopper_config();
+  config.set("cluster", CUBLASLT_CLUSTER_SHAPE_1x1x1);
+  for (const int tile : kProbeTiles) {
+    config.set("tile", tile);
+    if (to_algo(config, matmul)) return true;
+  }
+  return false;
+}
+
 std::vector<Candidate> propose(const LtMatmul& matmul, const Target& target,
                                const std::vector<LtCapabilities>& capabilities,
                                const std::vector<Config>& heuristics, std::size_t most) {
@@ -198,14 +220,10 @@ std::vector<Candidate> propose(const LtMatmul& matmul, const Target& target,
   };
   std::list<Config> likes;  // addresses stay valid
   const auto hopper = find(kHopperAlgo);
-  if (hopper != capabilities.end()) {
-    Config& like = likes.emplace_back(default_config(cublaslt_family()));
-    like.set("algo", kHopperAlgo);
-    like.set("stages", kHopperStages);
-    proposals.add(*hopper, like, 1.0);
-  }
+  const bool on_hopper = hopper != capabilities.end() && hopper_takes(matmul, heuristics);
+  if (on_hopper) proposals.add(*hopper, likes.emplace_back(hopper_config()), 1.0);
   // The other algorithms only around what the heuristic names: their own space has shown no win.
-  const double penalty = hopper != capabilities.end() ? kOtherAlgoPenalty : 1.0;
+  const double penalty = on_hopper ? kOtherAlgoPenalty : 1.0;
   std::set<std::pair<int, int>> seen;  // algorithm, stages
   for (const Config& config : heuristics) {
     const auto found = find(config.at("algo"));
@@ -281,23 +299,20 @@ Result<std::vector<Config>> LtSpace::vendor_configs(const LtMatmul& matmul, cons
     int refused = 0;
     bool accepted = false;
   };
-  std::map<std::tuple<int, int, int>, Tally> tiles;
-  std::map<int, Tally> algos;
+  std::map<std::tuple<int, int, int>, Tally> tallies;
   for (const Candidate& candidate : propose(matmul, target, all, found, 4 * most_asks)) {
     if (found.size() >= wanted || asks >= most_asks) break;
     const Config& config = candidate.config;
-    Tally& tile = tiles[{config.at("algo"), config.at("tile"), config.at("split_k")}];
-    Tally& algo = algos[config.at("algo")];
-    if ((!tile.accepted && tile.refused >= kRefusalsPerTile) ||
-        (!algo.accepted && algo.refused >= kRefusalsPerAlgo) || !seen.insert(config.values).second)
+    Tally& tally = tallies[{config.at("algo"), config.at("tile"), config.at("split_k")}];
+    if ((!tally.accepted && tally.refused >= kRefusalsPerTile) ||
+        !seen.insert(config.values).second)
       continue;
     ++asks;
     if (to_algo(config, matmul)) {
-      tile.accepted = algo.accepted = true;
+      tally.accepted = true;
       found.push_back(config);
     } else {
-      ++tile.refused;
-      ++algo.refused;
+      ++tally.refused;
     }
   }
   return found;

@@ -29,7 +29,7 @@ class LtSpace {
   explicit LtSpace(std::shared_ptr<const LtHandle> handle) : handle_(std::move(handle)) {}
 
   // At most `limit` distinct configs, each accepted by AlgoCheck: the heuristic's own in its order,
-  // then others by promise. Asks the library at most 8 * limit + 64 times, a few microseconds each.
+  // then others by promise. Asks the library at most 8 * limit + 67 times, a few microseconds each.
   Result<std::vector<Config>> vendor_configs(const LtMatmul& matmul, const Target& target,
                                              int limit);
 

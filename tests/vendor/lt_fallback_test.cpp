@@ -1,0 +1,146 @@
+#include "vendor/lt_fallback.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "fake_fixture.h"
+
+namespace {
+std::atomic<std::int64_t> allocations{0};
+}  // namespace
+
+// Counted, because a warm call promises none.
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace gemmsmith::vendor {
+namespace {
+
+const Workspace kWorkspace = {nullptr, 1 << 20};
+
+class LtFallbackFake : public FakeLibraryTest {};
+
+TEST_F(LtFallbackFake, ComputesTheProductOfEveryLayout) {
+  LtFallback fallback(handle());
+  for (const Layout layout : {Layout::kTN, Layout::kNN, Layout::kNT, Layout::kTT}) {
+    Problem problem = problem_of(5, 6, 7, layout);
+    problem.alpha = 2;
+    problem.beta = -1;
+    HostProduct product(problem);
+    const auto ran =
+        fallback.run(problem, product.operands(), Scalars::of(problem), kWorkspace, nullptr);
+    ASSERT_TRUE(ran) << ran.error().what;
+    EXPECT_EQ(product.difference(), "");
+  }
+}
+
+TEST_F(LtFallbackFake, WarmCallAsksNothingAndAllocatesNothing) {
+  LtFallback fallback(handle());
+  const Problem problem = problem_of(8, 8, 8);
+  HostProduct product(problem);
+  const Operands operands = product.operands();
+  ASSERT_TRUE(fallback.run(problem, operands, Scalars::host(1, 0), kWorkspace, nullptr));
+  const int asked = fake().heuristic_calls;
+  const int live = fake().live_objects;
+  const std::int64_t before = allocations;
+  bool ok = true;
+  for (int i = 0; i < 100; ++i)
+    ok =
+        ok && fallback.run(problem, operands, Scalars::host(1, 0), kWorkspace, nullptr).has_value();
+  EXPECT_EQ(allocations - before, 0);
+  EXPECT_TRUE(ok);
+  EXPECT_EQ(fake().heuristic_calls, asked);
+  EXPECT_EQ(fake().live_objects, live);
+}
+
+TEST_F(LtFallbackFake, AlphaIsNoPartOfTheProblemButReadingCIs) {
+  LtFallback fallback(handle());
+  Problem problem = problem_of(8, 8, 8);
+  for (const auto& [alpha, beta] : {std::pair{1.0f, 0.0f}, std::pair{3.0f, 0.0f},
+                                    std::pair{1.0f, 2.0f}, std::pair{1.0f, 3.0f}}) {
+    problem.alpha = alpha;
+    problem.beta = beta;
+    HostProduct product(problem);
+    ASSERT_TRUE(
+        fallback.run(problem, product.operands(), Scalars::of(problem), kWorkspace, nullptr));
+    EXPECT_EQ(product.difference(), "");
+  }
+  EXPECT_EQ(fallback.size(), 2u);
+}
+
+TEST_F(LtFallbackFake, EverythingTheChoiceDependsOnIsAProblemOfItsOwn) {
+  LtFallback fallback(handle());
+  const Problem problem = problem_of(8, 8, 8);
+  std::vector<Problem> variants(7, problem);
+  variants[1].m = 4;
+  variants[2].lda = 16;
+  variants[3].ldd = 24;
+  variants[4].alignment.d = 16;
+  variants[5].type = DataType::kBf16;
+  variants[6].layout = Layout::kNT;
+  for (const Problem& variant : variants) {
+    HostProduct product(variant);
+    ASSERT_TRUE(
+        fallback.run(variant, product.operands(), Scalars::host(1, 0), kWorkspace, nullptr));
+    EXPECT_EQ(product.difference(), "");
+  }
+  HostProduct product(problem);
+  ASSERT_TRUE(
+      fallback.run(problem, product.operands(), Scalars::host(1, 0), {nullptr, 4096}, nullptr));
+  EXPECT_EQ(fallback.size(), variants.size() + 1);
+}
+
+TEST_F(LtFallbackFake, NewShapesForEverStayBounded) {
+  LtFallback fallback(handle(), 16);
+  for (int m = 1; m <= 200; ++m) {
+    const Problem problem = problem_of(m, 8, 8);
+    HostProduct product(problem);
+    ASSERT_TRUE(
+        fallback.run(problem, product.operands(), Scalars::host(1, 0), kWorkspace, nullptr));
+    EXPECT_EQ(product.difference(), "");
+    ASSERT_LE(fallback.size(), 16u);
+    // Two tables at most, 6 objects an entry, and the handle.
+    ASSERT_LE(fake().live_objects, 2 * 16 * 6 + 1);
+  }
+}
+
+TEST_F(LtFallbackFake, ThreadsShareItWhileTablesAreReplaced) {
+  LtFallback fallback(handle(), 8);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 400; ++i) {
+        const Problem problem = problem_of(1 + (i * 7 + t) % 24, 8, 8);
+        HostProduct product(problem);
+        const auto ran =
+            fallback.run(problem, product.operands(), Scalars::host(1, 0), kWorkspace, nullptr);
+        if (!ran || !product.difference().empty()) ++wrong;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(fallback.size(), 8u);
+}
+
+TEST_F(LtFallbackFake, ProblemWithoutAnAlgorithmIsUnsupportedAndNotKept) {
+  LtFallback fallback(handle());
+  fake().heuristic_finds_none = true;
+  const Problem problem = problem_of(8, 8, 8);
+  HostProduct product(problem);
+  const auto ran =
+      fallback.run(problem, product.operands(), Scalars::host(1, 0), kWorkspace, nullptr);
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(fallback.size(), 0u);
+}
+
+}  // namespace
+}  // namespace gemmsmith::vendor
