@@ -50,7 +50,7 @@ struct PlanEntry {
   float ratio_chained = 0;  // time of lt_tuned over this plan's, when it was validated
   float ratio_foreign = 0;
   std::int64_t workspace_bytes = 0;
-  LaunchRecipe recipe;  // for kKernel; all zero otherwise
+  LaunchRecipe recipe;  // for kKernel; as constructed otherwise
 
   static constexpr std::uint32_t kNoKernel = 0xffffffffU;
 };

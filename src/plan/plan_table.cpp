@@ -1,0 +1,263 @@
+#include "plan/plan_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "plan/mapped_file.h"
+#include "plan/plan_table_layout.h"
+
+namespace gemmsmith::plan {
+namespace {
+
+// The file's parts, in the file's own bytes.
+struct View {
+  PlanFileHeader header = {};
+  std::span<const PlanEntry> entries;
+  std::span<const PlanFileKernel> kernels;
+  std::string_view strings;
+  std::string_view cubins;
+
+  bool holds_string(std::uint32_t offset) const { return offset < strings.size(); }
+  std::string_view string(std::uint32_t offset) const { return strings.data() + offset; }
+};
+
+template <class... Args>
+tl::unexpected<Error> unsound(fmt::format_string<Args...> reason, Args&&... args) {
+  return fail(ErrorCode::kStore, reason, std::forward<Args>(args)...);
+}
+
+// What must hold before the checksum may be believed.
+Result<PlanFileHeader> read_header(std::string_view bytes) {
+  PlanFileHeader header = {};
+  if (bytes.size() < sizeof header)
+    return unsound("it has {} bytes, fewer than a header", bytes.size());
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.magic != kPlanMagic) return unsound("it is not a plan table");
+  if (header.byte_order != kPlanByteOrder)
+    return unsound("it was written on a machine of the other byte order");
+  if (header.version != kPlanVersion)
+    return unsound("it has format version {}, this gemmsmith reads version {}", header.version,
+                   kPlanVersion);
+  if (header.file_bytes != bytes.size())
+    return unsound("it has {} bytes and should have {}: truncated or overwritten", bytes.size(),
+                   header.file_bytes);
+  if (header.checksum != hash64(bytes.substr(kPlanChecksumEnd)))
+    return unsound("its checksum does not match: it is damaged");
+  return header;
+}
+
+// Cuts the bytes into parts. Written for a header that may say anything.
+Result<View> cut(std::string_view bytes, const PlanFileHeader& header) {
+  const std::uint64_t size = bytes.size() - sizeof header;
+  // Counts are below 2^32 and elements below 2^7 bytes: no overflow.
+  const std::uint64_t entry_bytes = std::uint64_t{header.entry_count} * sizeof(PlanEntry);
+  const std::uint64_t kernel_bytes = std::uint64_t{header.kernel_count} * sizeof(PlanFileKernel);
+  if (header.string_bytes > size || header.cubin_bytes > size ||
+      entry_bytes + kernel_bytes + header.string_bytes + header.cubin_bytes != size)
+    return unsound("its parts do not add up to its size");
+  View view;
+  view.header = header;
+  std::string_view rest = bytes.substr(sizeof header);
+  const auto take = [&](std::uint64_t count) {
+    const std::string_view part = rest.substr(0, count);
+    rest.remove_prefix(count);
+    return part;
+  };
+  view.entries = {reinterpret_cast<const PlanEntry*>(take(entry_bytes).data()), header.entry_count};
+  view.kernels = {reinterpret_cast<const PlanFileKernel*>(take(kernel_bytes).data()),
+                  header.kernel_count};
+  view.strings = take(header.string_bytes);
+  view.cubins = take(header.cubin_bytes);
+  return view;
+}
+
+Result<void> check_strings(const View& view) {
+  if (view.strings.empty() || view.strings.back() != '\0') return unsound("its strings do not end");
+  for (const std::uint32_t offset :
+       {view.header.device_name, view.header.cublas_version, view.header.compiler_version}) {
+    if (!view.holds_string(offset)) return unsound("a string lies outside of the strings");
+  }
+  return {};
+}
+
+Result<void> check_kernels(const View& view) {
+  for (std::size_t i = 0; i < view.kernels.size(); ++i) {
+    const PlanFileKernel& kernel = view.kernels[i];
+    if (kernel.cubin > view.cubins.size() || kernel.cubin_bytes == 0 ||
+        kernel.cubin_bytes > view.cubins.size() - kernel.cubin)
+      return unsound("kernel {} lies outside of the file", i);
+    if (hash64(view.cubins.substr(kernel.cubin, kernel.cubin_bytes)) != kernel.checksum)
+      return unsound("the checksum of kernel {} does not match: it is damaged", i);
+    if (!view.holds_string(kernel.function) || view.string(kernel.function).empty())
+      return unsound("kernel {} has no function name", i);
+  }
+  return {};
+}
+
+bool is_sound(const PlanKey& key) {
+  return key.m > 0 && key.n > 0 && key.k > 0 && key.batch > 0 &&
+         key.type <= static_cast<int>(DataType::kF32) &&
+         key.accumulator <= static_cast<int>(DataType::kF32) &&
+         key.layout <= static_cast<int>(Layout::kTT) && key.epilogue == 0;
+}
+
+// Limits of the hardware: what lies within can be launched or is refused by the driver.
+bool is_sound(const LaunchRecipe& recipe) {
+  const auto within = [](std::int32_t value, std::int32_t low, std::int32_t high) {
+    return value >= low && value <= high;
+  };
+  return within(recipe.tile_m, 1, 1024) && within(recipe.tile_n, 1, 1024) &&
+         within(recipe.cluster_m, 1, 16) && within(recipe.cluster_n, 1, 16) &&
+         within(recipe.split_k, 1, 16) && within(recipe.cluster(), 1, 16) &&
+         within(recipe.group, 1, 1 << 20) && within(recipe.raster, 0, 1) &&
+         within(recipe.threads, 32, 1024) && within(recipe.shared_bytes, 0, 227 << 10) &&
+         within(recipe.resident_ctas, 0, 1 << 20) && recipe.resident_ctas % recipe.cluster() == 0 &&
+         within(recipe.box_rows_a, 0, 256) && within(recipe.box_rows_b, 0, 256) &&
+         (recipe.box_rows_a > 0) == (recipe.box_rows_b > 0) &&
+         within(recipe.box_columns_d, 0, recipe.has_tensor_maps() ? 64 : 0) &&
+         within(recipe.programmatic, 0, 1);
+}
+
+bool is_figure(float value) { return std::isfinite(value) && value >= 0; }
+
+Result<void> check_entry(const View& view, const PlanEntry& entry, std::size_t index) {
+  if (!is_sound(entry.key)) return unsound("plan {} has no legal key", index);
+  if (!view.holds_string(entry.config)) return unsound("plan {} has no config", index);
+  if (!is_figure(entry.expected_us) || !is_figure(entry.ratio_chained) ||
+      !is_figure(entry.ratio_foreign) || entry.workspace_bytes < 0)
+    return unsound("plan {} has figures that cannot be", index);
+  switch (entry.source) {
+    case PlanSource::kKernel:
+      if (entry.kernel >= view.kernels.size()) return unsound("plan {} has no kernel", index);
+      if (!is_sound(entry.recipe)) return unsound("plan {} cannot be launched", index);
+      return {};
+    case PlanSource::kVendor:
+      if (entry.kernel != PlanEntry::kNoKernel || !(entry.recipe == LaunchRecipe{}))
+        return unsound("plan {} is the vendor's and has a kernel", index);
+      return {};
+  }
+  return unsound("plan {} has an unknown source", index);
+}
+
+Result<void> check_entries(const View& view) {
+  for (std::size_t i = 0; i < view.entries.size(); ++i) {
+    GEMMSMITH_CHECK(check_entry(view, view.entries[i], i));
+    if (i > 0 && !(view.entries[i - 1].key < view.entries[i].key))
+      return unsound("its plans are not in order");
+  }
+  return {};
+}
+
+Result<View> read(std::string_view bytes) {
+  GEMMSMITH_TRY(const PlanFileHeader header, read_header(bytes));
+  GEMMSMITH_TRY(View view, cut(bytes, header));
+  GEMMSMITH_CHECK(check_strings(view));
+  GEMMSMITH_CHECK(check_kernels(view));
+  GEMMSMITH_CHECK(check_entries(view));
+  return view;
+}
+
+tl::unexpected<Error> about(const std::string& name, const Error& error) {
+  return fail(error.code, "cannot use the plan table {}: {}; make it again with gemmsmith export",
+              name, error.what);
+}
+
+std::uint8_t alignment_class(std::int64_t bytes) {
+  if (bytes % 16 == 0) return 0;
+  if (bytes % 8 == 0) return 1;
+  return bytes % 4 == 0 ? 2 : 3;
+}
+
+}  // namespace
+
+PlanKey key_of(const Problem& problem) {
+  PlanKey key;
+  key.m = static_cast<std::int32_t>(problem.m);
+  key.n = static_cast<std::int32_t>(problem.n);
+  key.k = static_cast<std::int32_t>(problem.k);
+  key.batch = static_cast<std::int32_t>(problem.batch);
+  key.type = static_cast<std::uint8_t>(problem.type);
+  key.accumulator = static_cast<std::uint8_t>(problem.accumulator);
+  key.layout = static_cast<std::uint8_t>(problem.layout);
+  const auto operand = [&](int place, int alignment, std::int64_t ld) {
+    const std::uint8_t bits = alignment_class(std::gcd(alignment, ld * size_bytes(problem.type)));
+    key.alignment = static_cast<std::uint8_t>(key.alignment | bits << (2 * place));
+  };
+  operand(0, problem.alignment.a, problem.lda);
+  operand(1, problem.alignment.b, problem.ldb);
+  if (problem.beta != 0) operand(2, problem.alignment.c, problem.ldc);
+  operand(3, problem.alignment.d, problem.ldd);
+  return key;
+}
+
+struct PlanTable::Storage {
+  MappedFile file;
+  std::vector<std::uint64_t> copy;  // 8-byte units: entries hold 64-bit numbers
+  View view;
+};
+
+PlanTable::PlanTable(std::unique_ptr<Storage> storage) : storage_(std::move(storage)) {}
+PlanTable::PlanTable(PlanTable&&) noexcept = default;
+PlanTable& PlanTable::operator=(PlanTable&&) noexcept = default;
+PlanTable::~PlanTable() = default;
+
+Result<PlanTable> PlanTable::open(const std::filesystem::path& path) {
+  auto storage = std::make_unique<Storage>();
+  GEMMSMITH_TRY(storage->file, MappedFile::open(path));
+  Result<View> view = read(storage->file.bytes());
+  if (!view) return about(path.string(), view.error());
+  storage->view = *view;
+  return PlanTable(std::move(storage));
+}
+
+Result<PlanTable> PlanTable::from_bytes(std::string_view bytes, const std::string& name) {
+  auto storage = std::make_unique<Storage>();
+  storage->copy.resize((bytes.size() + 7) / 8);
+  if (!bytes.empty()) std::memcpy(storage->copy.data(), bytes.data(), bytes.size());
+  Result<View> view = read({reinterpret_cast<const char*>(storage->copy.data()), bytes.size()});
+  if (!view) return about(name, view.error());
+  storage->view = *view;
+  return PlanTable(std::move(storage));
+}
+
+std::string_view PlanTable::device_name() const {
+  return storage_->view.string(storage_->view.header.device_name);
+}
+int PlanTable::compute_capability() const { return storage_->view.header.compute_capability; }
+int PlanTable::sm_count() const { return storage_->view.header.sm_count; }
+std::string_view PlanTable::cublas_version() const {
+  return storage_->view.string(storage_->view.header.cublas_version);
+}
+std::string_view PlanTable::compiler_version() const {
+  return storage_->view.string(storage_->view.header.compiler_version);
+}
+
+std::span<const PlanEntry> PlanTable::entries() const { return storage_->view.entries; }
+
+const PlanEntry* PlanTable::find(const PlanKey& key) const {
+  const std::span<const PlanEntry> entries = storage_->view.entries;
+  const auto found =
+      std::lower_bound(entries.begin(), entries.end(), key,
+                       [](const PlanEntry& entry, const PlanKey& k) { return entry.key < k; });
+  return found != entries.end() && found->key == key ? &*found : nullptr;
+}
+
+std::size_t PlanTable::kernel_count() const { return storage_->view.kernels.size(); }
+
+PlanKernel PlanTable::kernel(std::size_t index) const {
+  const View& view = storage_->view;
+  const PlanFileKernel& kernel = view.kernels[index];
+  return {view.cubins.substr(kernel.cubin, kernel.cubin_bytes), view.string(kernel.function),
+          kernel.registers, kernel.static_shared_bytes};
+}
+
+std::string_view PlanTable::text(const PlanEntry& entry) const {
+  return storage_->view.string(entry.config);
+}
+
+}  // namespace gemmsmith::plan
