@@ -85,9 +85,9 @@ struct Warp {
   int k;  // which slice of each k tile, 0 .. warps_k
 
   __device__ __forceinline__ Warp() {
-    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int warp = static_cast<int>(threadIdx.x / 32);
     const int in_slice = warp % kWarpsMn;
-    lane = static_cast<int>(threadIdx.x) % 32;
+    lane = static_cast<int>(threadIdx.x % 32);
     m = in_slice / kWarpsN * kWarpTileM;
     n = in_slice % kWarpsN * kWarpTileN;
     k = warp / kWarpsMn;
@@ -101,30 +101,34 @@ template <int kRows>
 class OperandLoader {
  public:
   __device__ __forceinline__ OperandLoader(const void* operand, i64 ld, int first_row, int rows)
-      : row_(static_cast<int>(threadIdx.x) / kRowChunks),
+      : row_(static_cast<int>(threadIdx.x / kRowChunks)),
         row_end_(rows - first_row < kRows ? rows - first_row : kRows),
+        place_(place(row_)),
         pass_elements_(ld * kRowsPerPass),
         source_(static_cast<const u16*>(operand) + (first_row + row_) * ld +
-                static_cast<int>(threadIdx.x) % kRowChunks * kCopyElements) {}
+                threadIdx.x % kRowChunks * kCopyElements) {}
 
-  // Copies the next k tile to `stage`; `inside` elements of this thread's chunk, and of those after
-  // it, lie inside k.
-  __device__ __forceinline__ void load(u32 stage, int inside) {
+  // Copies the next k tile to `stage`, all of this thread's chunks being inside k.
+  __device__ __forceinline__ void load_whole(u32 stage) {
     const u16* source = source_;
-    if (inside >= kCopyElements) {
 #pragma unroll
-      for (int pass = 0; pass < kPasses; ++pass) {
-        const int row = row_ + pass * kRowsPerPass;
-        if (row < row_end_) copy_async(stage + place(row), source);
-        source += pass_elements_;  // a running pointer: one register pair, not one a pass
-      }
-    } else {
-      const u32 bytes = inside < 0 ? 0u : static_cast<u32>(inside) * sizeof(u16);
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const int row = row_ + pass * kRowsPerPass;
+      // The swizzle repeats every 8 rows.
+      const u32 to = kRowsPerPass % 8 == 0 ? place_ + pass * kRowsPerPass * kRowBytes : place(row);
+      if (row < row_end_) copy_async(stage + to, source);
+      source += pass_elements_;  // a running pointer: one register pair, not one a pass
+    }
+    source_ += kTileK;
+  }
+
+  // The same when only the first `bytes` of this thread's chunks are inside k.
+  __device__ __forceinline__ void load_part(u32 stage, u32 bytes) {
+    const u16* source = source_;
 #pragma unroll 1
-      for (int row = row_; row < row_end_; row += kRowsPerPass) {
-        copy_async_or_zero(stage + place(row), source, bytes);
-        source += pass_elements_;
-      }
+    for (int row = row_; row < row_end_; row += kRowsPerPass) {
+      copy_async_or_zero(stage + place(row), source, bytes);
+      source += pass_elements_;
     }
     source_ += kTileK;
   }
@@ -134,13 +138,14 @@ class OperandLoader {
   static constexpr int kPasses = ceil_div(kRows, kRowsPerPass);
 
   __device__ __forceinline__ static u32 place(int row) {
-    const int chunk = static_cast<int>(threadIdx.x) % kRowChunks;
+    const int chunk = static_cast<int>(threadIdx.x % kRowChunks);
     return static_cast<u32>(row * kRowBytes +
                             (chunk ^ swizzle_of_row<kRowChunks>(row)) * kCopyBytes);
   }
 
   int row_;
   int row_end_;
+  u32 place_;  // of row_ inside a stage
   i64 pass_elements_;
   const u16* source_;
 };
@@ -151,11 +156,24 @@ class TileLoader {
   __device__ __forceinline__ TileLoader(const GemmArgs& args, const TileCoord& tile)
       : a_(args.a, args.lda, tile.m * kTileM, args.m),
         b_(args.b, args.ldb, tile.n * kTileN, args.n),
-        k_left_(args.k - static_cast<int>(threadIdx.x) % kRowChunks * kCopyElements) {}
+        k_left_(args.k - static_cast<int>(threadIdx.x % kRowChunks) * kCopyElements) {}
 
+  // The next k tile, known to be whole.
+  __device__ __forceinline__ void load_whole(u32 stage) {
+    a_.load_whole(stage);
+    b_.load_whole(stage + kStageBytesA);
+    k_left_ -= kTileK;
+  }
+
+  // The next k tile, which may be the last.
   __device__ __forceinline__ void load(u32 stage) {
-    a_.load(stage, k_left_);
-    b_.load(stage + kStageBytesA, k_left_);
+    if (k_left_ >= kCopyElements) {
+      load_whole(stage);
+      return;
+    }
+    const u32 bytes = k_left_ < 0 ? 0u : static_cast<u32>(k_left_) * sizeof(u16);
+    a_.load_part(stage, bytes);
+    b_.load_part(stage + kStageBytesA, bytes);
     k_left_ -= kTileK;
   }
 
@@ -164,6 +182,23 @@ class TileLoader {
   OperandLoader<kTileN> b_;
   int k_left_;  // from this thread's chunk of the next tile; negative once past the end
 };
+
+// Starts the first k tiles, as many as the ring holds.
+__device__ __forceinline__ void fill_ring(TileLoader& loader, u32 ring, int k_tiles, int k) {
+  if (k_tiles > 0 && k >= kStages * kTileK) {
+#pragma unroll
+    for (int stage = 0; stage < kStages; ++stage) {
+      loader.load_whole(ring + stage * kStageBytes);
+      commit_copies();
+    }
+    return;
+  }
+#pragma unroll 1
+  for (int stage = 0; stage < kStages; ++stage) {
+    if (stage < k_tiles) loader.load(ring + stage * kStageBytes);
+    commit_copies();
+  }
+}
 
 // One k step's operands of a warp.
 struct Fragments {
@@ -414,8 +449,7 @@ __device__ __forceinline__ void store_rounded(const Tile& tile, const Warp& warp
                                                  static_cast<int>(threadIdx.x));
   } else {
     for_each_chunk(shift, out.rows, [&](int row, int col, int offset) {
-      const uint4 chunk = *reinterpret_cast<const uint4*>(staged + offset);
-      store_chunk(out.d + row * out.ldd, col, out.cols, chunk);
+      store_chunk(out.d + row * out.ldd, col, out.cols, load_staged(staged + offset));
     });
   }
 }
@@ -480,6 +514,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
                    static_cast<u32>(args.group), args.raster);
   };
   TileCoord coord = coord_of(blockIdx.x);
+  // Never true, but the compiler must find the tile out before the wait instead of after it.
+  if (coord.m >= args.tiles_m) return;
 
   wait_for_predecessor();
   const Scale scale = {args.alpha_device != nullptr ? *args.alpha_device : args.alpha,
@@ -490,11 +526,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
   u32 index = blockIdx.x;
   while (true) {
     TileLoader loader(args, coord);
-#pragma unroll 1
-    for (int stage = 0; stage < kStages; ++stage) {
-      if (stage < k_tiles) loader.load(ring + stage * kStageBytes);
-      commit_copies();
-    }
+    fill_ring(loader, ring, k_tiles, args.k);
     let_successor_start();
 
     Tile tile;

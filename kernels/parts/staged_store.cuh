@@ -13,6 +13,7 @@
 // tile_n % 16 == 0), so that the 8 rows a fragment covers lie in different banks.
 #pragma once
 
+#include "parts/cp_async.cuh"
 #include "parts/types.cuh"
 
 namespace gemmsmith_kernels {
@@ -37,11 +38,29 @@ __device__ __forceinline__ RowShift row_shift(const u16* tile, i64 ld) {
           static_cast<u32>(ld) % kChunkElements};
 }
 
+// ld.shared.v4 and st.global.v4: spelt out, since the compiler splits conditional 16-byte copies
+// into words.
+__device__ __forceinline__ uint4 load_staged(const void* staged) {
+  uint4 chunk;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(chunk.x), "=r"(chunk.y), "=r"(chunk.z), "=r"(chunk.w)
+               : "r"(shared_address(staged))
+               : "memory");
+  return chunk;
+}
+
+__device__ __forceinline__ void store_global(u16* to, const uint4& chunk) {
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(to), "r"(chunk.x), "r"(chunk.y), "r"(chunk.z), "r"(chunk.w)
+               : "memory");
+}
+
 // Writes the part of a chunk that lies in columns 0 .. cols of its row; `row` is the row's column 0
 // in global memory, `col` the chunk's first column (negative in a shifted row's first chunk).
 __device__ __forceinline__ void store_chunk(u16* row, int col, int cols, const uint4& chunk) {
   if (col >= 0 && col + kChunkElements <= cols) {
-    *reinterpret_cast<uint4*>(row + col) = chunk;
+    store_global(row + col, chunk);
     return;
   }
   const u32 words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
@@ -61,7 +80,7 @@ __device__ __forceinline__ void for_each_chunk(const RowShift& shift, int rows, 
   constexpr int kPerRow = kTileN / kChunkElements + (kShifted ? 1 : 0);
 #pragma unroll 1
   for (int i = thread; i < kTileM * kPerRow; i += kThreads) {
-    const int row = i / kPerRow;
+    const int row = static_cast<int>(static_cast<u32>(i) / kPerRow);
     if (row >= rows) break;
     const int place = (i - row * kPerRow) * kChunkElements;
     const int behind = kShifted ? static_cast<int>(shift.of(row)) : 0;
@@ -69,19 +88,37 @@ __device__ __forceinline__ void for_each_chunk(const RowShift& shift, int rows, 
   }
 }
 
-// Copies out a staged tile of a D without shifts whose columns inside are whole chunks. The common
-// case, so it is unrolled: many reads of shared memory are in flight before the first store.
+// Copies out a staged tile of a D without shifts whose columns inside are whole chunks: the common
+// case. A thread keeps its column and takes every kRowsPerPass-th row. The two loops are apart
+// because the compiler cannot know that D and the staged tile do not overlap: one loop would wait
+// for each read of shared memory in turn.
 template <int kTileM, int kTileN, int kThreads>
 __device__ __forceinline__ void store_whole_chunks(u16* d, i64 ldd, int rows, int cols,
                                                    const u16* staged, int thread) {
   constexpr int kPerRow = kTileN / kChunkElements;
-  constexpr int kChunks = kTileM * kPerRow;
-#pragma unroll 8
-  for (int i = thread; i < kChunks; i += kThreads) {
-    const int row = i / kPerRow;
-    const int col = (i - row * kPerRow) * kChunkElements;
-    const uint4 chunk = *reinterpret_cast<const uint4*>(staged + row * staged_pitch(kTileN) + col);
-    if (row < rows && col < cols) *reinterpret_cast<uint4*>(d + row * ldd + col) = chunk;
+  constexpr int kRowsPerPass = kThreads / kPerRow;
+  constexpr int kPasses = ceil_div(kTileM, kRowsPerPass);
+  constexpr int kBatch = kPasses < 8 ? kPasses : 8;
+  const int first = static_cast<int>(static_cast<u32>(thread) / kPerRow);
+  const int col = (thread - first * kPerRow) * kChunkElements;
+  if (first >= kRowsPerPass || col >= cols) return;
+  const u16* from = staged + first * staged_pitch(kTileN) + col;
+  u16* to = d + first * ldd + col;
+  const i64 step = ldd * kRowsPerPass;
+#pragma unroll
+  for (int start = 0; start < kPasses; start += kBatch) {
+    uint4 chunks[kBatch];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      const int row = (start + i) * kRowsPerPass;
+      const bool staged_row = kTileM % kRowsPerPass == 0 || first + row < kTileM;
+      chunks[i] = load_staged(staged_row ? from + row * staged_pitch(kTileN) : from);
+    }
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      if (first + (start + i) * kRowsPerPass < rows) store_global(to, chunks[i]);
+      to += step;
+    }
   }
 }
 
