@@ -1,0 +1,179 @@
+#include "policy/analytic_ranker.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "policy/kernel_catalogue.h"
+#include "policy/kernel_model.h"
+
+namespace gemmsmith::policy {
+namespace {
+
+// Only the best kernels at their plain launch get their launch-time parameters varied; ranking the
+// variants of all would take ten times as long and change nothing near the front.
+constexpr std::size_t kKernelsVaried = 96;
+// No tile size may take more than this share of the list, no family more than that: the model is
+// wrong somewhere, and a list of near-twins would be wrong everywhere at once.
+constexpr double kTileShare = 0.15;
+constexpr double kFamilyShare = 0.85;
+
+struct Ranked {
+  Config config;
+  double us = 0;
+};
+
+void sort_ranked(std::vector<Ranked>& ranked) {
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const Ranked& a, const Ranked& b) { return a.us < b.us; });
+}
+
+bool is_hopper(const Config& config) { return config.family == &sm90_ws_family(); }
+
+std::vector<int> values_of(const Config& config, std::string_view parameter) {
+  const Family& family = *config.family;
+  return family.parameters[static_cast<std::size_t>(family.index_of(parameter))].values;
+}
+
+// The launches of a kernel worth a look for a problem; illegal ones are weeded out by the caller.
+class LaunchVariants {
+ public:
+  LaunchVariants(const Problem& problem, const Target& target)
+      : problem_(problem), target_(target) {}
+
+  // At a middling tile order: what kernels are compared by. Split-K kernels get every split.
+  std::vector<Config> plain(const Config& kernel) const {
+    std::vector<Config> launches;
+    for (const int split_k : splits(kernel))
+      for (const int persistent : persistences(kernel)) {
+        Config launch = kernel;
+        if (is_hopper(kernel)) launch.set("split_k", split_k);
+        launch.set("persistent", persistent);
+        launches.push_back(std::move(launch));
+      }
+    return launches;
+  }
+
+  // The same launch in each other tile order; none where all tiles run at once.
+  std::vector<Config> orders(const Config& launch) const {
+    std::vector<Config> launches = {launch};
+    if (tiles(launch) <= target_.sm_count) return launches;
+    for (const int raster : {0, 1})
+      for (const int group : {1, 4, 8, 16, 32}) {
+        Config other = launch;
+        other.set("raster", raster);
+        other.set("group", group);
+        if (!(other == launch)) launches.push_back(std::move(other));
+      }
+    return launches;
+  }
+
+ private:
+  double tiles(const Config& config) const {
+    const auto count = [](std::int64_t size, int tile) {
+      return static_cast<double>((size + tile - 1) / tile);
+    };
+    return count(problem_.m, config.at("tile_m")) * count(problem_.n, config.at("tile_n"));
+  }
+
+  std::vector<int> splits(const Config& kernel) const {
+    if (!is_hopper(kernel) || kernel.at("split") == 0) return {1};
+    std::vector<int> splits;
+    for (const int split : values_of(kernel, "split_k"))
+      // More CTAs than four rounds of the SMs only multiply the reduction.
+      if (split > 1 && tiles(kernel) * split <= 4.0 * target_.sm_count) splits.push_back(split);
+    return splits;
+  }
+
+  std::vector<int> persistences(const Config& kernel) const {
+    if (is_hopper(kernel) && kernel.at("schedule") == 1) return {1};
+    if (is_hopper(kernel) && kernel.at("split") == 1) return {0};
+    if (tiles(kernel) <= target_.sm_count) return {0};
+    return {0, 1};
+  }
+
+  const Problem& problem_;
+  const Target& target_;
+};
+
+// Rebuilt only when another target or type is asked for; the list depends on nothing else.
+std::vector<Config> catalogue_of(const Target& target, const Problem& problem) {
+  using Key = std::tuple<int, int, int, int, DataType, DataType>;
+  static std::mutex mutex;
+  static std::map<Key, std::vector<Config>> known;
+  const std::lock_guard lock(mutex);
+  const Key key{target.compute_capability, target.sm_count, target.shared_bytes_per_block,
+                target.registers_per_sm,   problem.type,    problem.accumulator};
+  auto found = known.find(key);
+  if (found == known.end())
+    found = known.emplace(key, kernel_catalogue(target, problem.type, problem.accumulator)).first;
+  return found->second;
+}
+
+// Takes from a sorted list while shares and the variants of one kernel allow, then fills up with
+// what was passed over.
+std::vector<Config> take_diverse(const std::vector<Ranked>& ranked, int limit, int per_kernel) {
+  const auto cap = [&](double share) { return std::max(1, static_cast<int>(share * limit)); };
+  std::map<std::string, int> of_kernel;
+  std::map<std::tuple<const Family*, int, int>, int> of_tile;
+  std::map<const Family*, int> of_family;
+  std::vector<Config> taken;
+  std::vector<const Config*> passed_over;
+  for (const Ranked& entry : ranked) {
+    if (static_cast<int>(taken.size()) == limit) return taken;
+    const Config& config = entry.config;
+    int& kernel = of_kernel[kernel_text(config)];
+    if (kernel == per_kernel) continue;
+    int& tile = of_tile[{config.family, config.at("tile_m"), config.at("tile_n")}];
+    int& family = of_family[config.family];
+    if (tile == cap(kTileShare) || family == cap(kFamilyShare)) {
+      passed_over.push_back(&config);
+      continue;
+    }
+    ++kernel, ++tile, ++family;
+    taken.push_back(config);
+  }
+  for (const Config* config : passed_over) {
+    if (static_cast<int>(taken.size()) == limit) break;
+    if (of_kernel[kernel_text(*config)]++ < per_kernel) taken.push_back(*config);
+  }
+  return taken;
+}
+
+}  // namespace
+
+double predicted_us(const Problem& problem, const Config& config, const Target& target) {
+  return model_us(problem, kernel_shape(config, problem.accumulator), target);
+}
+
+std::vector<Config> ranked_configs(const Problem& problem, const Target& target, int limit,
+                                   int per_kernel) {
+  const SpaceContext context{problem, target};
+  const LaunchVariants variants(problem, target);
+  std::vector<Ranked> plain;
+  for (const Config& kernel : catalogue_of(target, problem))
+    for (Config& launch : variants.plain(kernel))
+      if (broken_rule(context, launch) == nullptr) {
+        const double us = predicted_us(problem, launch, target);
+        plain.push_back({std::move(launch), us});
+      }
+  sort_ranked(plain);
+
+  std::vector<Ranked> ranked;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (i >= kKernelsVaried) {
+      ranked.push_back(plain[i]);
+      continue;
+    }
+    for (Config& launch : variants.orders(plain[i].config))
+      if (broken_rule(context, launch) == nullptr) {
+        const double us = predicted_us(problem, launch, target);
+        ranked.push_back({std::move(launch), us});
+      }
+  }
+  sort_ranked(ranked);
+  return take_diverse(ranked, limit, per_kernel);
+}
+
+}  // namespace gemmsmith::policy

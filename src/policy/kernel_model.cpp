@@ -1,0 +1,263 @@
+// The model adds up what a CTA does: prologue, k tiles at the slowest of tensor cores, operand
+// delivery and latency, epilogue; then rounds of CTAs over the SMs, held against memory traffic.
+// Constants come from h200.md's measurements and public kernels' figures (docs/experiments.md), not
+// from fitting: they order configs, they do not promise times.
+#include "policy/kernel_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/numbers.h"
+
+namespace gemmsmith::policy {
+namespace {
+
+// Periods inside a graph, waiting on the predecessor: programmatic launch or plain stream order.
+constexpr double kLaunchPdlUs = 0.64;
+constexpr double kLaunchPlainUs = 0.97;
+// First operands of a cold launch: barrier setup, descriptor fetch, one trip to memory.
+constexpr double kFillUs = 0.75;
+// cp.async needs no descriptors and no barrier setup.
+constexpr double kFillAmpereUs = 0.6;
+// Draining the last stores; a TMA store adds its own trip.
+constexpr double kDrainUs = 0.25;
+// Cluster launch, exchange through DSMEM, and each further rank's turn.
+constexpr double kSplitUs = 1.0;
+constexpr double kSplitRankUs = 0.04;
+constexpr double kClusterUs = 0.1;
+
+// Under a tensor load the card does not hold its highest clock; near the power limit less still.
+constexpr double kClockShare = 0.87;
+constexpr double kTensorFlopPerClock = 4096;  // 16-bit, an SM
+constexpr double kPowerLimitShare = 0.77;     // of the peak at the highest clock, random data
+// mma.sync reaches about five eighths of wgmma's rate on Hopper; Ampere's peak is half of Hopper's.
+constexpr double kMmaSyncFmaPerClock = 1280;
+constexpr double kMmaSyncFmaPerClockAmpere = 1000;
+// A wgmma is not over sooner than this, and each k tile waits for a barrier and a retired group.
+constexpr double kWgmmaLeastClocks = 34;
+constexpr double kWgmmaTileClocks = 70;
+constexpr double kMmaStepClocks = 40;
+constexpr double kMmaTileClocks = 60;
+// Bytes an SM can take in a clock, and all SMs from L2 a second.
+constexpr double kTmaBytesPerClock = 56;
+constexpr double kCpAsyncBytesPerClock = 42;
+constexpr double kStoreBytesPerClock = 40;
+constexpr double kL2BytesPerS = 9.5e12;
+// Of the memory's theoretical peak, mixed reads and writes.
+constexpr double kMemoryShare = 0.92;
+// Beyond this share of L2, operands do not survive from one window of tiles to the next.
+constexpr double kL2Share = 0.6;
+
+struct Grid {
+  double tiles_m = 0, tiles_n = 0, tiles = 0;
+  double ctas = 0;      // tiles times split, whole clusters
+  double sms = 0;       // that clusters of this size can use
+  double resident = 1;  // CTAs an SM holds
+  double k_tiles = 0;   // of one CTA's share
+};
+
+// GPCs have up to 18 SMs, some fewer: large clusters leave SMs unused.
+double usable_sms(int cluster, int sm_count) {
+  const double share = cluster <= 2 ? 1 : cluster <= 4 ? 0.97 : cluster <= 8 ? 0.91 : 0.85;
+  return std::floor(share * sm_count);
+}
+
+Grid make_grid(const Problem& problem, const KernelShape& kernel, const Target& target) {
+  Grid grid;
+  const auto tiles = [](std::int64_t size, int tile, int cluster) {
+    return static_cast<double>(round_up(ceil_div(size, tile), cluster));
+  };
+  grid.tiles_m = tiles(problem.m, kernel.tile_m, kernel.cluster_m);
+  grid.tiles_n = tiles(problem.n, kernel.tile_n, kernel.cluster_n);
+  grid.tiles = grid.tiles_m * grid.tiles_n;
+  grid.ctas = grid.tiles * kernel.split_k;
+  grid.sms = usable_sms(kernel.cluster_m * kernel.cluster_n * kernel.split_k, target.sm_count);
+  const int by_shared = target.shared_bytes_per_sm / (kernel.shared_bytes + 1024);
+  const int by_threads = target.max_threads_per_sm / kernel.threads;
+  const int by_registers = target.registers_per_sm / (kernel.threads * kernel.registers);
+  grid.resident = std::max(1, std::min({by_shared, by_threads, by_registers, 32}));
+  grid.k_tiles = static_cast<double>(
+      ceil_div(ceil_div(std::max<std::int64_t>(problem.k, 1), kernel.tile_k), kernel.split_k));
+  return grid;
+}
+
+// Tensor-core clocks of one k tile, and the least time its chain of instructions takes.
+struct TileClocks {
+  double busy = 0;
+  double latency = 0;
+};
+
+TileClocks wgmma_clocks(const KernelShape& kernel) {
+  const bool by_columns = kernel.consumers == 2 && !kernel.pingpong && kernel.tile_m % 128 != 0;
+  const double n = by_columns ? kernel.tile_n / 2.0 : kernel.tile_n;
+  // Below N = 64, reading the operands from shared memory takes longer than multiplying them.
+  const double one = n / 2 * std::max(1.0, (64 + 4096 / n) / 128);
+  const double steps = kernel.tile_k / 16.0;
+  const double instructions = kernel.tile_m / 64.0 * (by_columns ? 2 : 1) * steps;
+  const double mine = instructions / (kernel.pingpong ? 1 : kernel.consumers);
+  return {instructions * one, mine * std::max(one, kWgmmaLeastClocks) + kWgmmaTileClocks};
+}
+
+TileClocks mma_clocks(const KernelShape& kernel, const Target& target) {
+  const double rate =
+      target.compute_capability >= 90 ? kMmaSyncFmaPerClock : kMmaSyncFmaPerClockAmpere;
+  const double fma = static_cast<double>(kernel.tile_m) * kernel.tile_n * kernel.tile_k / rate;
+  const double steps = kernel.tile_k / 16.0;
+  const double warps_in_tile =
+      static_cast<double>(kernel.tile_m) / kernel.warp_tile_m * kernel.tile_n / kernel.warp_tile_n;
+  // ldmatrix: each warp reads its rows of A and columns of B, 32 bytes a row and step, at 128 B a
+  // clock.
+  const double reads = warps_in_tile * (kernel.warp_tile_m + kernel.warp_tile_n) * 32 * steps / 128;
+  const double slices = std::max(1.0, kernel.warps / warps_in_tile);
+  return {std::max(fma, reads), steps / slices * kMmaStepClocks + kMmaTileClocks};
+}
+
+// Bytes that must come from memory: operands once if they stay in L2, else once for each window of
+// tiles that run together.
+double memory_bytes(const Problem& problem, const KernelShape& kernel, const Grid& grid) {
+  const double element = size_bytes(problem.type);
+  const auto m = static_cast<double>(problem.m);
+  const auto n = static_cast<double>(problem.n);
+  const auto k = static_cast<double>(problem.k);
+  const double once = problem.min_bytes();
+  const double window = std::min(grid.tiles, grid.sms * grid.resident);
+  if (window >= grid.tiles) return once;
+  const double minor_count = kernel.along_n ? grid.tiles_n : grid.tiles_m;
+  const double minor = std::min<double>(kernel.group, minor_count);
+  const double major = window / minor;
+  const double rows = (kernel.along_n ? major : minor) * kernel.tile_m;
+  const double columns = (kernel.along_n ? minor : major) * kernel.tile_n;
+  const double windows = grid.tiles / window;
+  const double again = windows * (std::min(rows, m) + std::min(columns, n)) * k * element;
+  return std::max(once, again + m * n * element);
+}
+
+struct Round {
+  double loop_us = 0;
+  double epilogue_us = 0;
+};
+
+// One round: every SM that has work runs `resident` CTAs side by side.
+Round round_time(const Problem& problem, const KernelShape& kernel, const Target& target,
+                 const Grid& grid, double resident, double busy_sms) {
+  const double clock_hz = target.sm_clock_mhz * 1e6 * kClockShare;
+  const TileClocks clocks = kernel.wgmma ? wgmma_clocks(kernel) : mma_clocks(kernel, target);
+  const double element = size_bytes(problem.type);
+  const double taken_bytes =
+      static_cast<double>(kernel.tile_m + kernel.tile_n) * kernel.tile_k * element;
+  const double l2_bytes = (static_cast<double>(kernel.tile_m) / kernel.cluster_n +
+                           static_cast<double>(kernel.tile_n) / kernel.cluster_m) *
+                          kernel.tile_k * element;
+  const double per_clock = kernel.wgmma ? kTmaBytesPerClock : kCpAsyncBytesPerClock;
+  const double delivery =
+      std::max(taken_bytes / per_clock, l2_bytes * busy_sms / kL2BytesPerS * clock_hz);
+  const double tile_clocks =
+      std::max({clocks.latency, resident * clocks.busy, resident * delivery}) +
+      // Moving operands takes power from multiplying.
+      0.05 * resident * delivery;
+  const double d_bytes = static_cast<double>(kernel.tile_m) * kernel.tile_n * element;
+  const double memory_per_sm =
+      target.memory_bytes_per_s * kMemoryShare / busy_sms / clock_hz;  // bytes a clock
+  double store_clocks = resident * d_bytes / std::min(kStoreBytesPerClock, memory_per_sm);
+  // Stores straight from the fragments touch 8-byte pieces of many lines.
+  if (kernel.wgmma && !kernel.stores_by_tma) store_clocks *= 1.5;
+  Round round;
+  round.loop_us = grid.k_tiles * tile_clocks / clock_hz * 1e6;
+  round.epilogue_us = store_clocks / clock_hz * 1e6;
+  if (kernel.split_k > 1)
+    round.epilogue_us += 2 * d_bytes * resident * (kernel.split_k - 1) / kernel.split_k /
+                         kTmaBytesPerClock / clock_hz * 1e6;
+  return round;
+}
+
+}  // namespace
+
+KernelShape kernel_shape(const Config& config, DataType accumulator) {
+  KernelShape kernel;
+  kernel.wgmma = config.family == &sm90_ws_family();
+  kernel.tile_m = config.at("tile_m");
+  kernel.tile_n = config.at("tile_n");
+  kernel.tile_k = config.at("tile_k");
+  kernel.stages = config.at("stages");
+  kernel.group = config.at("group");
+  kernel.along_n = config.at("raster") == 1;
+  kernel.persistent = config.at("persistent") == 1;
+  kernel.pdl = config.at("pdl") == 1;
+  int accumulators = 0;
+  if (kernel.wgmma) {
+    kernel.consumers = config.at("consumers");
+    kernel.pingpong = config.at("schedule") == 1;
+    kernel.stores_by_tma = config.at("epilogue") == 0;
+    kernel.cluster_m = config.at("cluster_m");
+    kernel.cluster_n = config.at("cluster_n");
+    kernel.split_k = config.at("split_k");
+    accumulators = kernel.tile_m * kernel.tile_n / 128 / (kernel.pingpong ? 1 : kernel.consumers);
+  } else {
+    const int warps_m = config.at("warps_m");
+    const int warps_n = config.at("warps_n");
+    kernel.warps = warps_m * warps_n * config.at("warps_k");
+    kernel.warp_tile_m = kernel.tile_m / warps_m;
+    kernel.warp_tile_n = kernel.tile_n / warps_n;
+    accumulators = kernel.warp_tile_m * kernel.warp_tile_n / 32;
+  }
+  if (accumulator == DataType::kF16) accumulators /= 2;
+  kernel.registers = accumulators + (kernel.wgmma ? 48 : 72);
+  const Footprint size = config.family->footprint(config, accumulator);
+  kernel.threads = size.threads;
+  kernel.shared_bytes = size.shared_bytes;
+  // Moved registers: three warpgroups share the whole file.
+  if (kernel.wgmma && kernel.threads == 384) kernel.registers = 168;
+  return kernel;
+}
+
+double model_us(const Problem& problem, const KernelShape& kernel, const Target& target) {
+  const Grid grid = make_grid(problem, kernel, target);
+  const double slots = grid.sms * grid.resident;
+  const double full_rounds = std::floor(grid.ctas / slots);
+  const double rest = grid.ctas - full_rounds * slots;
+  const double fill = kernel.wgmma ? kFillUs : kFillAmpereUs;
+  // A next CTA's fill is hidden by its neighbours on the SM, or by a persistent CTA's own ring.
+  const double refill = kernel.persistent ? 0.05 : grid.resident > 1 ? 0.5 * fill : fill;
+
+  double body = 0;
+  double rounds = 0;
+  const auto add_rounds = [&](double count, double resident, double busy_sms) {
+    if (count <= 0) return;
+    Round round = round_time(problem, kernel, target, grid, resident, busy_sms);
+    double each = round.loop_us + round.epilogue_us;
+    if (kernel.pingpong)
+      each = std::max(round.loop_us, round.epilogue_us);
+    else if (kernel.persistent && kernel.stores_by_tma)
+      each = round.loop_us + 0.5 * round.epilogue_us;
+    else if (resident > 1)
+      each = std::max(round.loop_us, round.epilogue_us) +
+             0.5 * std::min(round.loop_us, round.epilogue_us);
+    body += count * each;
+    rounds += count;
+  };
+  add_rounds(full_rounds, grid.resident, grid.sms);
+  if (rest > 0) add_rounds(1, std::ceil(rest / grid.sms), std::min(rest, grid.sms));
+  body += (rounds - 1) * refill;
+  // The last tile's store is seen by nobody's main loop.
+  if (kernel.pingpong) {
+    const Round last = round_time(problem, kernel, target, grid, 1, std::min(grid.ctas, grid.sms));
+    body += last.epilogue_us;
+  }
+
+  double fixed = (kernel.pdl ? kLaunchPdlUs : kLaunchPlainUs) + fill + kDrainUs;
+  if (kernel.split_k > 1) fixed += kSplitUs + kSplitRankUs * kernel.split_k;
+  if (kernel.cluster_m * kernel.cluster_n > 1) fixed += kClusterUs;
+  const double memory_us =
+      memory_bytes(problem, kernel, grid) / (target.memory_bytes_per_s * kMemoryShare) * 1e6;
+  const double power_us = problem.flop() /
+                          (target.sm_count * kTensorFlopPerClock * target.sm_clock_mhz * 1e6 *
+                           kPowerLimitShare * (target.compute_capability >= 90 ? 1 : 0.5)) *
+                          1e6;
+  // Near a limit both sides are felt: a soft maximum.
+  const double limit = std::max(memory_us, power_us);
+  const double p = 4;
+  const double soft = std::pow(std::pow(body, p) + std::pow(limit, p), 1 / p);
+  return fixed + soft;
+}
+
+}  // namespace gemmsmith::policy

@@ -1,0 +1,228 @@
+#include "report/scoreboard.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "base/statistics.h"
+#include "search/run_id.h"
+#include "search/selection.h"
+
+namespace gemmsmith::report {
+namespace {
+
+struct Bucket {
+  const char* name;
+  double below_us;
+};
+
+constexpr std::array<Bucket, 7> kBuckets = {
+    {{"<3 us", 3},
+     {"3-5 us", 5},
+     {"5-10 us", 10},
+     {"10-30 us", 30},
+     {"30-100 us", 100},
+     {"100-1000 us", 1000},
+     {">1000 us", std::numeric_limits<double>::infinity()}}};
+
+using ProblemOrder = std::tuple<std::int64_t, std::int64_t, std::int64_t, DataType, DataType,
+                                Layout, std::int64_t, std::int64_t, std::int64_t, float, float>;
+
+ProblemOrder order_of(const Problem& p) {
+  return {p.m, p.n, p.k, p.type, p.accumulator, p.layout, p.lda, p.ldb, p.ldd, p.alpha, p.beta};
+}
+
+bool is_candidate(const Measurement& row) {
+  return row.kind == Kind::kKernel || row.kind == Kind::kVendor;
+}
+
+Side side_of(const Finalist& finalist) {
+  return {finalist.config, finalist.chained.ratio, finalist.foreign.ratio,
+          finalist.chained.median_us};
+}
+
+// The rows of one problem and what they say.
+class ShapeRows {
+ public:
+  explicit ShapeRows(const std::vector<const Measurement*>& rows) {
+    for (const Measurement* row : rows) {
+      if (!is_candidate(*row)) {
+        baselines_.push_back(*row);
+      } else if (row->stage == Stage::kFinal) {
+        finals_[row->run].push_back(*row);
+      }
+    }
+  }
+
+  std::optional<ShapeLine> line() const {
+    ShapeLine line;
+    const Measurement* lt_tuned = baseline(Kind::kLtTuned);
+    if (lt_tuned == nullptr) return std::nullopt;
+    line.problem = lt_tuned->problem;
+    line.lt_tuned_us = lt_tuned->median_us;
+    for (const Kind kind : {Kind::kCublas, Kind::kCublasAutotune, Kind::kLtFirst})
+      if (const Measurement* row = baseline(kind)) line.baselines[kind] = ratio_of(*row, *lt_tuned);
+    line.served = {lt_tuned->config, 1, 1, lt_tuned->median_us};
+
+    if (const auto ours = last_best(Kind::kKernel)) line.raw = side_of(*ours);
+    if (const auto vendor = last_best(Kind::kVendor)) line.vendor = side_of(*vendor);
+    line.ours_and_vendor = better(line.raw, line.vendor);
+    const std::string choosing = last_run(RunPurpose::kTune);
+    if (choosing.empty()) return line;
+    const auto chosen = select(finals_.at(choosing));
+    line.retested = !last_run(RunPurpose::kRetest).empty();
+    if (chosen) serve(line, *chosen);
+    return line;
+  }
+
+ private:
+  // A final-stage row where there is one; chained, since that is what the columns show.
+  const Measurement* baseline(Kind kind) const {
+    const Measurement* best = nullptr;
+    for (const Measurement& row : baselines_) {
+      if (row.kind != kind || row.status != Status::kOk || row.setting != Setting::kChained)
+        continue;
+      if (best == nullptr ||
+          std::make_pair(row.stage, row.run) >= std::make_pair(best->stage, best->run))
+        best = &row;
+    }
+    return best;
+  }
+
+  static double ratio_of(const Measurement& row, const Measurement& lt_tuned) {
+    if (row.ratio > 0) return row.ratio;
+    return row.median_us > 0 ? lt_tuned.median_us / row.median_us : 0;
+  }
+
+  std::string last_run(RunPurpose purpose) const {
+    std::string last;
+    for (const auto& [run, rows] : finals_)
+      if (run_purpose(run) == purpose) last = std::max(last, run);
+    return last;
+  }
+
+  // The best of a kind in the last run that measured the kind: a re-test where there was one.
+  std::optional<Finalist> last_best(Kind kind) const {
+    for (auto run = finals_.rbegin(); run != finals_.rend(); ++run)
+      // A confirmation holds only plans that seemed to lose, not the best of a kind.
+      if (run_purpose(run->first) != RunPurpose::kConfirm)
+        if (const auto best = best_of(run->second, kind)) return best;
+    return std::nullopt;
+  }
+
+  static std::optional<Side> better(const std::optional<Side>& a, const std::optional<Side>& b) {
+    if (!a || !b) return a ? a : b;
+    return a->chained * a->foreign >= b->chained * b->foreign ? a : b;
+  }
+
+  // The chosen plan's figures in the last run that has it. Lost twice, it is served no more.
+  void serve(ShapeLine& line, const Finalist& chosen) const {
+    Finalist last = chosen;
+    bool lost_retest = false;
+    bool lost_confirmation = false;
+    for (const auto& [run, rows] : finals_) {
+      const RunPurpose purpose = run_purpose(run);
+      if (purpose == RunPurpose::kTune) continue;
+      for (const Finalist& finalist : finalists(rows)) {
+        if (finalist.kind != chosen.kind || finalist.config != chosen.config) continue;
+        last = finalist;
+        (purpose == RunPurpose::kRetest ? lost_retest : lost_confirmation) = lost(finalist);
+      }
+    }
+    if (lost_retest && lost_confirmation) return;
+    line.served = side_of(last);
+    line.served_kind = chosen.kind;
+    line.served_lost = lost(last);
+  }
+
+  std::vector<Measurement> baselines_;
+  std::map<std::string, std::vector<Measurement>> finals_;  // by run, oldest first
+};
+
+// Geometric means of what shapes say about themselves; those that say nothing do not count.
+template <class Get>
+double mean_of(std::span<const ShapeLine* const> lines, Get get) {
+  std::vector<double> values;
+  for (const ShapeLine* line : lines) {
+    const double value = get(*line);
+    if (value > 0 && std::isfinite(value)) values.push_back(value);
+  }
+  return values.empty() ? 0 : geometric_mean(values);
+}
+
+double baseline_of(const ShapeLine& line, Kind kind) {
+  const auto found = line.baselines.find(kind);
+  return found == line.baselines.end() ? 0 : found->second;
+}
+
+double over(const ShapeLine& line, Kind kind) {
+  const double baseline = baseline_of(line, kind);
+  return baseline > 0 ? line.served.chained / baseline : 0;
+}
+
+Means means_of(std::span<const ShapeLine* const> lines) {
+  const auto chained = [](const std::optional<Side>& side) { return side ? side->chained : 0; };
+  const auto foreign = [](const std::optional<Side>& side) { return side ? side->foreign : 0; };
+  Means means;
+  means.shapes = static_cast<int>(lines.size());
+  means.raw = mean_of(lines, [&](const ShapeLine& l) { return chained(l.raw); });
+  means.raw_foreign = mean_of(lines, [&](const ShapeLine& l) { return foreign(l.raw); });
+  means.vendor = mean_of(lines, [&](const ShapeLine& l) { return chained(l.vendor); });
+  means.vendor_foreign = mean_of(lines, [&](const ShapeLine& l) { return foreign(l.vendor); });
+  means.ours_and_vendor =
+      mean_of(lines, [&](const ShapeLine& l) { return chained(l.ours_and_vendor); });
+  means.ours_and_vendor_foreign =
+      mean_of(lines, [&](const ShapeLine& l) { return foreign(l.ours_and_vendor); });
+  means.served = mean_of(lines, [](const ShapeLine& l) { return l.served.chained; });
+  means.served_foreign = mean_of(lines, [](const ShapeLine& l) { return l.served.foreign; });
+  means.served_over_cublas =
+      mean_of(lines, [](const ShapeLine& l) { return over(l, Kind::kCublas); });
+  means.served_over_autotune =
+      mean_of(lines, [](const ShapeLine& l) { return over(l, Kind::kCublasAutotune); });
+  means.served_over_lt_first =
+      mean_of(lines, [](const ShapeLine& l) { return over(l, Kind::kLtFirst); });
+  for (const ShapeLine* line : lines) {
+    if (line->raw) {
+      ++means.with_ours;
+      means.raw_wins += line->raw->chained >= kLeastGain && line->raw->foreign >= kLeastGain;
+      means.raw_losses += line->raw->chained < kLostBelow || line->raw->foreign < kLostBelow;
+    }
+    means.served_wins += line->served_kind != Kind::kLtTuned;
+    means.served_losses += line->served_lost;
+  }
+  return means;
+}
+
+}  // namespace
+
+Scoreboard make_scoreboard(std::span<const Measurement> rows) {
+  Scoreboard board;
+  std::map<ProblemOrder, std::vector<const Measurement*>> by_problem;
+  for (const Measurement& row : rows) {
+    by_problem[order_of(row.problem)].push_back(&row);
+    board.failed += row.status != Status::kOk;
+  }
+  for (const auto& [order, shape_rows] : by_problem)
+    if (auto line = ShapeRows(shape_rows).line()) board.shapes.push_back(std::move(*line));
+
+  std::vector<const ShapeLine*> all;
+  for (const ShapeLine& line : board.shapes) {
+    all.push_back(&line);
+    board.not_retested += !line.retested;
+  }
+  board.overall = means_of(all);
+  double from_us = 0;
+  for (const Bucket& bucket : kBuckets) {
+    std::vector<const ShapeLine*> inside;
+    for (const ShapeLine* line : all)
+      if (line->lt_tuned_us >= from_us && line->lt_tuned_us < bucket.below_us)
+        inside.push_back(line);
+    board.buckets.emplace_back(bucket.name, means_of(inside));
+    from_us = bucket.below_us;
+  }
+  return board;
+}
+
+}  // namespace gemmsmith::report

@@ -1,0 +1,32 @@
+#include "search/random.h"
+
+#include "search/generator.h"
+#include "search/ranked.h"
+
+namespace gemmsmith {
+namespace {
+
+class Random : public Strategy {
+ public:
+  Random(SearchSpace space, std::uint64_t seed) {
+    Generator generator(seed);
+    for (std::size_t i = space.configs.size(); i > 1; --i)
+      std::swap(space.configs[i - 1], space.configs[generator.below(i)]);
+    order_ = make_ranked(space);
+  }
+
+  std::string name() const override { return "random"; }
+  std::vector<Config> ask(int count) override { return order_->ask(count); }
+  void tell(const Config&, const Measurement&) override {}
+
+ private:
+  std::unique_ptr<Strategy> order_;  // of the shuffled list
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_random(const SearchSpace& space, std::uint64_t seed) {
+  return std::make_unique<Random>(space, seed);
+}
+
+}  // namespace gemmsmith

@@ -1,0 +1,353 @@
+#include "search/tuner.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/hash.h"
+#include "search/selection.h"
+#include "search/strategy.h"
+#include "search/tuning.h"
+
+namespace gemmsmith {
+namespace {
+
+// Sides of the work whose interruption may cost at most this many problems' worth of clock notes.
+constexpr int kConditionsEvery = 20;
+
+bool covers(const Progress& done, const TunerOptions& wanted) {
+  return (done.stage == "selected" || done.stage == "retested") && done.budget >= wanted.budget &&
+         done.vendor_budget >= wanted.vendor_budget;
+}
+
+// Tuning of one problem under its lease.
+class ProblemTuner {
+ public:
+  ProblemTuner(TuningRun& run, Lease lease, const TuneCallback& callback, int index, int total)
+      : run_(run), lease_(std::move(lease)), callback_(callback), index_(index), total_(total) {}
+
+  Result<void> work() {
+    GEMMSMITH_TRY(rows_, run_.store().measurements(run_.environment(), problem()));
+    GEMMSMITH_CHECK(measure_baselines());
+    GEMMSMITH_CHECK(screen_ours());
+    GEMMSMITH_CHECK(screen_vendor());
+    GEMMSMITH_TRY(const std::vector<Measurement> finals, measure_finals());
+    return decide(finals);
+  }
+
+ private:
+  const Problem& problem() const { return lease_.problem; }
+  const TunerOptions& options() const { return run_.options(); }
+
+  // Before each bench call: has the user stopped us, has another process taken over?
+  Result<void> may_go_on() {
+    GEMMSMITH_CHECK(check_interrupt());
+    GEMMSMITH_TRY(const bool held, run_.store().renew(lease_, options().lease));
+    if (!held)
+      return fail(ErrorCode::kTimeout, "{}: the lease ran out and another process took over",
+                  describe(problem()));
+    return {};
+  }
+
+  void report(const char* stage, std::string text = {}) {
+    if (callback_)
+      callback_(TuneEvent{problem(), index_, total_, stage, measured_,
+                          options().budget + options().vendor_budget, std::move(text)});
+  }
+
+  Result<void> keep(std::vector<Measurement>& rows, const char* stage) {
+    GEMMSMITH_CHECK(run_.record(problem(), rows, stage));
+    for (const Measurement& row : rows)
+      rows_.push_back({run_.environment(), run_.kernel_hash(row.config, row.kind, problem()), row});
+    return {};
+  }
+
+  Result<void> measure_baselines() {
+    const bool known = std::any_of(rows_.begin(), rows_.end(), [](const StoredMeasurement& row) {
+      return row.measurement.kind == Kind::kLtTuned && row.measurement.status == Status::kOk;
+    });
+    if (!known) {
+      GEMMSMITH_CHECK(may_go_on());
+      GEMMSMITH_TRY(std::vector<Measurement> rows, run_.bench().baselines(problem()));
+      GEMMSMITH_CHECK(keep(rows, "baselines"));
+    }
+    report("baselines");
+    return {};
+  }
+
+  // The screening row of a config, if the same kernel was measured before.
+  const Measurement* screened(const Config& config, Kind kind) const {
+    const std::string text = to_text(config);
+    const std::string hash = run_.kernel_hash(text, kind, problem());
+    for (const StoredMeasurement& row : rows_) {
+      const Measurement& m = row.measurement;
+      if (m.stage == Stage::kScreen && m.kind == kind && m.config == text &&
+          row.kernel_hash == hash)
+        return &m;
+    }
+    return nullptr;
+  }
+
+  // Measures those of a round that have no row yet; every one of them has a row afterwards.
+  Result<void> screen(std::span<const Config> round, Kind kind, const char* stage) {
+    std::vector<Config> unknown;
+    for (const Config& config : round)
+      if (screened(config, kind) == nullptr) unknown.push_back(config);
+    if (!unknown.empty()) {
+      GEMMSMITH_CHECK(may_go_on());
+      GEMMSMITH_TRY(std::vector<Measurement> rows, run_.bench().screen(problem(), unknown));
+      if (rows.size() != unknown.size())
+        return fail(ErrorCode::kInternal, "{}: the bench gave {} screening rows for {} configs",
+                    describe(problem()), rows.size(), unknown.size());
+      // A row answers for the config that was asked, whatever text the bench gave it.
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        rows[i].config = to_text(unknown[i]);
+        rows[i].kind = kind;
+        rows[i].stage = Stage::kScreen;
+      }
+      GEMMSMITH_CHECK(keep(rows, stage));
+    }
+    measured_ += static_cast<int>(round.size());
+    report(stage);
+    return {};
+  }
+
+  Result<void> screen_ours() {
+    const SearchSpace space{problem(), run_.bench().device().target,
+                            candidate_configs(problem(), run_.bench().device().target, options())};
+    // Each problem its own sequence, the same however many problems are tuned around it.
+    const std::uint64_t seed = options().seed ^ hash64(problem_key(problem()));
+    GEMMSMITH_TRY(const auto strategy, make_strategy(options().strategy, space, seed));
+    int left = options().budget;
+    while (left > 0) {
+      const std::vector<Config> round = strategy->ask(std::min(options().round, left));
+      if (round.empty()) break;
+      GEMMSMITH_CHECK(screen(round, Kind::kKernel, "screen"));
+      for (const Config& config : round) strategy->tell(config, *screened(config, Kind::kKernel));
+      left -= static_cast<int>(round.size());
+    }
+    return {};
+  }
+
+  Result<void> screen_vendor() {
+    if (options().vendor_budget <= 0) return {};
+    GEMMSMITH_CHECK(may_go_on());
+    GEMMSMITH_TRY(const std::vector<Config> configs,
+                  run_.bench().vendor_configs(problem(), options().vendor_budget));
+    const std::span<const Config> all(configs);
+    const auto round = static_cast<std::size_t>(std::max(options().round, 1));
+    for (std::size_t first = 0; first < all.size(); first += round)
+      GEMMSMITH_CHECK(
+          screen(all.subspan(first, std::min(round, all.size() - first)), Kind::kVendor, "vendor"));
+    return {};
+  }
+
+  // The best screened configs of a kind.
+  std::vector<Config> best_screened(Kind kind, int count) const {
+    std::vector<const Measurement*> found;
+    for (const StoredMeasurement& row : rows_) {
+      const Measurement& m = row.measurement;
+      // Rows of a kernel that has changed since are no longer about today's kernel.
+      if (m.stage == Stage::kScreen && m.kind == kind && m.status == Status::kOk &&
+          row.kernel_hash == run_.kernel_hash(m.config, kind, problem()))
+        found.push_back(&m);
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Measurement* a, const Measurement* b) {
+      if (a->ratio != b->ratio) return a->ratio > b->ratio;
+      if (a->median_us != b->median_us) return a->median_us < b->median_us;
+      return a->config < b->config;
+    });
+    std::vector<Config> configs;
+    for (const Measurement* row : found) {
+      if (static_cast<int>(configs.size()) >= count) break;
+      const auto config = parse_config(row->config, all_families());
+      if (config && std::find(configs.begin(), configs.end(), *config) == configs.end())
+        configs.push_back(*config);
+    }
+    return configs;
+  }
+
+  Result<std::vector<Measurement>> measure_finals() {
+    std::vector<Config> chosen = best_screened(Kind::kKernel, options().finalists);
+    const std::vector<Config> vendor = best_screened(Kind::kVendor, options().vendor_finalists);
+    chosen.insert(chosen.end(), vendor.begin(), vendor.end());
+    if (chosen.empty()) return std::vector<Measurement>();
+    // A run killed between the finals and the decision left them whole: they are one transaction.
+    const std::string last = last_final_run(rows_, RunPurpose::kTune);
+    if (!last.empty()) {
+      std::vector<Measurement> rows = measurements_of(rows_, last);
+      std::set<std::string> measured;
+      for (const Finalist& finalist : finalists(rows)) measured.insert(finalist.config);
+      const bool all = std::all_of(chosen.begin(), chosen.end(), [&](const Config& config) {
+        return measured.count(to_text(config)) != 0;
+      });
+      if (all) return rows;
+    }
+    GEMMSMITH_CHECK(may_go_on());
+    report("finals");
+    return run_.finals(problem(), chosen, "finals");
+  }
+
+  Result<void> decide(const std::vector<Measurement>& finals) {
+    const std::optional<Finalist> best = select(finals);
+    const Winner winner =
+        best ? winner_of(*best, run_) : lt_tuned_winner(problem(), rows_, run_, std::string());
+    GEMMSMITH_CHECK(run_.store().finish(
+        lease_, winner, Progress{"selected", options().budget, options().vendor_budget}));
+    report("selected",
+           best ? fmt::format("{} {} {:.3f}x, between foreign kernels {:.3f}x", name(winner.source),
+                              winner.config, winner.chained_ratio, winner.foreign_ratio)
+                : std::string("lt_tuned"));
+    return {};
+  }
+
+  TuningRun& run_;
+  Lease lease_;
+  const TuneCallback& callback_;
+  int index_;
+  int total_;
+  int measured_ = 0;
+  std::vector<StoredMeasurement> rows_;
+};
+
+class Tuner {
+ public:
+  Tuner(TuningRun run, std::span<const Problem> problems, const TuneCallback& callback)
+      : run_(std::move(run)), problems_(problems), callback_(callback) {}
+
+  Result<TuneSummary> tune_all() {
+    std::map<std::size_t, ProblemOutcome> outcomes;
+    std::vector<std::size_t> busy;
+    auto result = pass(every_index(), outcomes, busy);
+    // What another process held at first may be done or abandoned by now.
+    std::vector<std::size_t> still_busy;
+    if (result && !busy.empty()) result = pass(busy, outcomes, still_busy);
+    TuneSummary summary;
+    summary.run = run_.id();
+    summary.interrupted = !result && result.error().code == ErrorCode::kInterrupted;
+    if (!result && !summary.interrupted) return tl::unexpected<Error>(result.error());
+    for (auto& [index, outcome] : outcomes) summary.problems.push_back(std::move(outcome));
+    GEMMSMITH_CHECK(run_.keep_conditions());
+    return summary;
+  }
+
+ private:
+  std::vector<std::size_t> every_index() const {
+    std::vector<std::size_t> indices(problems_.size());
+    for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = i;
+    return indices;
+  }
+
+  Result<void> pass(const std::vector<std::size_t>& indices,
+                    std::map<std::size_t, ProblemOutcome>& outcomes,
+                    std::vector<std::size_t>& busy) {
+    int since_conditions = 0;
+    for (const std::size_t index : indices) {
+      GEMMSMITH_CHECK(check_interrupt());
+      GEMMSMITH_TRY(ProblemOutcome outcome, tune_one(index));
+      if (outcome.outcome == Outcome::kBusy) busy.push_back(index);
+      if (outcome.outcome == Outcome::kTuned && ++since_conditions == kConditionsEvery) {
+        since_conditions = 0;
+        GEMMSMITH_CHECK(run_.keep_conditions());
+      }
+      report(index, outcome);
+      outcomes[index] = std::move(outcome);
+    }
+    return {};
+  }
+
+  Result<bool> is_done(const Problem& problem) {
+    GEMMSMITH_TRY(const auto progress, run_.store().progress(run_.environment(), problem));
+    if (!progress || !covers(*progress, run_.options())) return false;
+    GEMMSMITH_TRY(const auto winner, run_.store().winner(run_.environment(), problem));
+    return winner.has_value();
+  }
+
+  // An error is one that stops all work.
+  Result<ProblemOutcome> tune_one(std::size_t index) {
+    const Problem& problem = problems_[index];
+    if (problem.is_empty()) return ProblemOutcome{problem, Outcome::kEmpty, {}};
+    GEMMSMITH_TRY(const bool done, is_done(problem));
+    if (done) return ProblemOutcome{problem, Outcome::kAlreadyDone, {}};
+    GEMMSMITH_TRY(const auto lease,
+                  run_.store().acquire(run_.environment(), problem, run_.options().lease));
+    if (!lease) return ProblemOutcome{problem, Outcome::kBusy, {}};
+    // It may have been finished between the look and the lease.
+    GEMMSMITH_TRY(const bool done_meanwhile, is_done(problem));
+    if (done_meanwhile) {
+      GEMMSMITH_CHECK(run_.store().release(*lease));
+      return ProblemOutcome{problem, Outcome::kAlreadyDone, {}};
+    }
+    const auto result = ProblemTuner(run_, *lease, callback_, static_cast<int>(index),
+                                     static_cast<int>(problems_.size()))
+                            .work();
+    if (result) return ProblemOutcome{problem, Outcome::kTuned, {}};
+    const auto released = run_.store().release(*lease);
+    if (stops_all_work(result.error().code)) return tl::unexpected<Error>(result.error());
+    GEMMSMITH_CHECK(released);
+    return ProblemOutcome{problem, Outcome::kFailed, result.error().what};
+  }
+
+  void report(std::size_t index, const ProblemOutcome& outcome) {
+    if (!callback_ || outcome.outcome == Outcome::kTuned) return;
+    const bool failed = outcome.outcome == Outcome::kFailed;
+    callback_(TuneEvent{outcome.problem, static_cast<int>(index),
+                        static_cast<int>(problems_.size()), failed ? "failed" : "skipped", 0, 0,
+                        failed ? outcome.error : name(outcome.outcome)});
+  }
+
+  TuningRun run_;
+  std::span<const Problem> problems_;
+  const TuneCallback& callback_;
+};
+
+}  // namespace
+
+const char* name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kTuned:
+      return "tuned";
+    case Outcome::kAlreadyDone:
+      return "done";
+    case Outcome::kEmpty:
+      return "empty";
+    case Outcome::kBusy:
+      return "busy";
+    case Outcome::kFailed:
+      return "failed";
+  }
+  return "?";
+}
+
+int TuneSummary::count(Outcome outcome) const {
+  return static_cast<int>(
+      std::count_if(problems.begin(), problems.end(),
+                    [&](const ProblemOutcome& problem) { return problem.outcome == outcome; }));
+}
+
+Result<TuneSummary> tune(Bench& bench, Store& store, std::span<const Problem> problems,
+                         const TunerOptions& options, const TuneCallback& callback) {
+  // Refuse a wrong name before anything is measured.
+  GEMMSMITH_CHECK(make_strategy(options.strategy, SearchSpace{}, 0));
+  GEMMSMITH_TRY(TuningRun run, TuningRun::start(bench, store, options, RunPurpose::kTune));
+  return Tuner(std::move(run), problems, callback).tune_all();
+}
+
+std::vector<KernelRequest> kernels_to_prepare(std::span<const Problem> problems,
+                                              const Target& target, const TunerOptions& options) {
+  std::vector<KernelRequest> requests;
+  std::set<std::tuple<std::string, DataType, DataType>> seen;
+  for (const Problem& problem : problems) {
+    if (problem.is_empty()) continue;
+    for (Config config : candidate_configs(problem, target, options)) {
+      if (!seen.insert({kernel_text(config), problem.type, problem.accumulator}).second) continue;
+      for (std::size_t i = 0; i < config.values.size(); ++i)
+        if (config.family->parameters[i].binding == Binding::kLaunch)
+          config.values[i] = config.family->parameters[i].default_value;
+      requests.push_back({std::move(config), problem.type, problem.accumulator});
+    }
+  }
+  return requests;
+}
+
+}  // namespace gemmsmith

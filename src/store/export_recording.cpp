@@ -1,0 +1,65 @@
+// A store's rows as a recording, for machines without a GPU to search in; the sidecar keeps what
+// the rows were measured under, run by run.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "device/recording.h"
+#include "store/rows.h"
+#include "store/state.h"
+#include "store/store.h"
+
+namespace gemmsmith {
+namespace {
+
+using nlohmann::json;
+
+// Conditions are JSON from the bench; kept as an object where they parse, as text where they do
+// not.
+json conditions_of(const Run& run) {
+  json conditions = json::parse(run.conditions, nullptr, false);
+  return conditions.is_discarded() ? json(run.conditions) : conditions;
+}
+
+std::string sidecar(const Environment& environment, const std::vector<Run>& runs,
+                    const std::set<std::string>& used) {
+  json described = json::object();
+  for (const Run& run : runs)
+    if (used.count(run.id) != 0)
+      described[run.id] = {{"started", run.started},
+                           {"command", run.command},
+                           {"seed", run.seed},
+                           {"conditions", conditions_of(run)}};
+  const json object = {{"fingerprint", environment.fingerprint},
+                       {"protocol", environment.protocol},
+                       {"runs", described}};
+  return object.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace
+
+Result<void> Store::export_recording(const Environment& environment,
+                                     const std::filesystem::path& path) const {
+  GEMMSMITH_TRY(const std::vector<StoredMeasurement> stored, all_measurements());
+  GEMMSMITH_TRY(const std::vector<Run> all_runs, runs());
+  std::vector<Measurement> rows;
+  std::set<std::string> used;
+  for (const StoredMeasurement& row : stored) {
+    if (row.environment != environment) continue;
+    rows.push_back(row.measurement);
+    used.insert(row.measurement.run);
+  }
+  if (rows.empty())
+    return fail(ErrorCode::kBadInput, "store {}: holds no measurement of {} (protocol {})",
+                this->path().string(), environment.fingerprint, environment.protocol);
+  // Problem by problem, so that a recording's rows stand together however the tuners took turns.
+  std::stable_sort(rows.begin(), rows.end(), [](const Measurement& a, const Measurement& b) {
+    return std::tie(a.problem.m, a.problem.n, a.problem.k, a.problem.type, a.problem.accumulator) <
+           std::tie(b.problem.m, b.problem.n, b.problem.k, b.problem.type, b.problem.accumulator);
+  });
+  GEMMSMITH_CHECK(write_recording(path, rows));
+  return write_sidecar(path, sidecar(environment, all_runs, used));
+}
+
+}  // namespace gemmsmith
