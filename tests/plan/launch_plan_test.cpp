@@ -1,0 +1,307 @@
+// Grids, tensor maps and refusals of launch plans; launches on the fake driver, whose kernels
+// really multiply.
+#include "plan/launch_plan.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "device/cuda.h"
+#include "device/fake_driver.h"
+#include "device/scoped_environment.h"
+#include "plan/plan_fixtures.h"
+
+namespace gemmsmith::plan {
+namespace {
+
+using test::config_of;
+using test::h200;
+using test::problem_of;
+using test::ScopedEnvironment;
+
+Result<LaunchPlan> plan_of(const char* config, const Problem& problem) {
+  return make_launch_plan(config_of(config), problem, h200());
+}
+
+TEST(LaunchPlan, GridCoversEveryTileInWholeClusters) {
+  const auto plan = plan_of("sm90_ws:w2.m128.n256.cm2.s3", problem_of(300, 1000, 512));
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(plan->args.tiles_m, 3);  // not rounded to the cluster
+  EXPECT_EQ(plan->args.tiles_n, 4);
+  EXPECT_EQ(plan->cluster, 2U);
+  EXPECT_EQ(plan->grid, 2U * 2 * 4);
+  EXPECT_EQ(plan->block, 384U);
+  EXPECT_TRUE(plan->programmatic);
+}
+
+TEST(LaunchPlan, SplitKMultipliesTheGrid) {
+  const auto plan = plan_of("sm90_ws:n64.e1.sp1.sk4", problem_of(64, 128, 4096));
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(plan->cluster, 4U);
+  EXPECT_EQ(plan->grid, 8U);
+  EXPECT_EQ(plan->args.split_k, 4);
+}
+
+TEST(LaunchPlan, PersistentGridsStopAtTheDevice) {
+  const Problem large = problem_of(8192, 8192, 512);
+  EXPECT_EQ(plan_of("sm90_ws:w2.m128.n256.s4.ps1", large)->grid, 132U);
+  EXPECT_EQ(plan_of("sm90_ws:w2.m128.n256.s4", large)->grid, 64U * 32);
+  EXPECT_EQ(plan_of("sm90_ws:w2.m128.n256.s4.ps1", problem_of(256, 512, 512))->grid, 4U);
+}
+
+TEST(LaunchPlan, ArgumentsCarryTheProblem) {
+  Problem problem = problem_of(100, 200, 64);
+  problem.lda = 72;
+  problem.ldc = problem.ldd = 208;
+  problem.alpha = 0.5F;
+  problem.beta = 2;
+  const auto plan = plan_of("sm80_mma:m64.n64.s2.g4.r1", problem);
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(plan->args.m, 100);
+  EXPECT_EQ(plan->args.lda, 72);
+  EXPECT_EQ(plan->args.ldb, 64);
+  EXPECT_EQ(plan->args.ldc, 208);
+  EXPECT_EQ(plan->args.ldd, 208);
+  EXPECT_EQ(plan->args.alpha, 0.5F);
+  EXPECT_EQ(plan->args.beta, 2);
+  EXPECT_EQ(plan->args.group, 4);
+  EXPECT_EQ(plan->args.raster, 1);
+  EXPECT_FALSE(plan->has_tensor_maps);
+}
+
+TEST(LaunchPlan, TensorMapsDescribeTheOperands) {
+  Problem problem = problem_of(300, 1000, 520);
+  problem.lda = 528;
+  const auto plan = plan_of("sm90_ws:w2.m128.n256.cn2.s3", problem);
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(plan->map_a.rows, 300);
+  EXPECT_EQ(plan->map_a.columns, 520);
+  EXPECT_EQ(plan->map_a.ld, 528);
+  EXPECT_EQ(plan->map_a.box_rows, 64);
+  EXPECT_EQ(plan->map_a.box_columns, 64);
+  EXPECT_EQ(plan->map_b.rows, 1000);
+  EXPECT_EQ(plan->map_b.box_rows, 256);
+  ASSERT_TRUE(plan->stores_by_tma);
+  EXPECT_EQ(plan->map_d.rows, 300);
+  EXPECT_EQ(plan->map_d.columns, 1000);
+  EXPECT_EQ(plan->map_d.box_rows, 64);
+}
+
+TEST(LaunchPlan, IllegalConfigsNameTheRule) {
+  const auto plan = plan_of("sm90_ws:m64.n64.s12", problem_of(64, 64, 64));
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(plan.error().what,
+            "sm90_ws:s12 is not legal for 64_64_64 f16/f32 tn on NVIDIA H200: stages_have_k_tiles "
+            "(more stages than k tiles to fill them)");
+}
+
+TEST(LaunchPlan, ARecipeRefusesStridesItCannotLoad) {
+  const LaunchRecipe recipe = make_recipe(config_of("sm90_ws:s2"), DataType::kF32, h200());
+  Problem problem = problem_of(64, 64, 64);
+  EXPECT_TRUE(make_launch_plan(recipe, problem));
+  problem.lda = 65;
+  EXPECT_EQ(make_launch_plan(recipe, problem).error().what,
+            "the kernel cannot launch on 64_64_64 f16/f32 tn lda=65: lda 65 is not a multiple of 8 "
+            "elements");
+  problem = problem_of(64, 64, 64);
+  problem.ldd = 68;
+  EXPECT_FALSE(make_launch_plan(recipe, problem)) << "TMA stores";
+  problem = problem_of(64, 60, 64);
+  problem.ldc = problem.ldd = 64;
+  EXPECT_FALSE(make_launch_plan(recipe, problem)) << "a TMA store would write the padding";
+}
+
+TEST(LaunchPlan, NothingToComputeIsNoLaunch) {
+  const LaunchRecipe recipe = make_recipe(config_of("sm80_mma"), DataType::kF32, h200());
+  for (const Problem& problem :
+       {problem_of(0, 64, 64), problem_of(64, 0, 64), problem_of(64, 64, 0)})
+    EXPECT_EQ(make_launch_plan(recipe, problem).error().code, ErrorCode::kUnsupported);
+}
+
+TEST(LaunchPlan, MoreTilesThanAGridCountsAreRefused) {
+  const Problem huge = problem_of(2147483647, 2147483647, 64);
+  const auto plan = plan_of("sm80_mma:m128.n128.wm2.wn2.s2", huge);
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().what.find("more than a grid can count"), std::string::npos);
+}
+
+class Launching : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto opened = open_driver(GEMMSMITH_FAKE_DRIVER);
+    ASSERT_TRUE(opened) << opened.error().what;
+    driver_ = *opened;
+    CUcontext context = nullptr;
+    driver_.DevicePrimaryCtxRetain(&context, 0);
+    driver_.CtxSetCurrent(context);
+  }
+
+  CUfunction function_of(const char* cubin) {
+    module_ = *Module::load(driver_, cubin, "test");
+    return *module_.function("gemm");
+  }
+
+  static FakeLaunch last_launch() {
+    void* library = dlopen(GEMMSMITH_FAKE_DRIVER, RTLD_NOW);
+    const auto ask =
+        reinterpret_cast<void (*)(FakeLaunch*)>(dlsym(library, "fake_cuda_last_launch"));
+    FakeLaunch launch = {};
+    ask(&launch);
+    return launch;
+  }
+
+  // Operands that any plan's loads accept.
+  struct alignas(16) Buffer {
+    std::array<std::uint16_t, 64 * 64> elements = {};
+  };
+
+  Driver driver_;
+  Module module_;
+  Buffer a_, b_, c_, d_;
+};
+
+TEST_F(Launching, BindEncodesTheMapsOfThePlan) {
+  const auto plan = plan_of("sm90_ws:n32.s2", problem_of(64, 64, 64));
+  ASSERT_TRUE(plan) << plan.error().what;
+  const auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_});
+  ASSERT_TRUE(bound) << bound.error().what;
+  FakeTensorMap a = {};
+  FakeTensorMap d = {};
+  std::memcpy(&a, &bound->map_a, sizeof a);
+  std::memcpy(&d, &bound->map_d, sizeof d);
+  EXPECT_EQ(a.address, &a_);
+  EXPECT_EQ(a.columns, 64U);
+  EXPECT_EQ(a.stride_bytes, 128U);
+  EXPECT_EQ(a.box_rows, 64U);
+  EXPECT_EQ(a.swizzle, static_cast<std::uint32_t>(CU_TENSOR_MAP_SWIZZLE_128B));
+  EXPECT_EQ(d.address, &d_);
+  EXPECT_EQ(d.box_columns, 32U);
+  EXPECT_EQ(d.swizzle, static_cast<std::uint32_t>(CU_TENSOR_MAP_SWIZZLE_64B));
+  EXPECT_EQ(d.data_type, static_cast<std::uint32_t>(CU_TENSOR_MAP_DATA_TYPE_FLOAT16));
+  EXPECT_EQ(bound->args.a, &a_);
+  EXPECT_EQ(bound->args.d, &d_);
+}
+
+TEST_F(Launching, BindNamesTheOperandThatIsNullOrMisaligned) {
+  const auto plan = plan_of("sm80_mma:s2", problem_of(64, 64, 64));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(bind(driver_, *plan, {nullptr, &b_, nullptr, &d_}).error().what, "A is a null pointer");
+  EXPECT_EQ(bind(driver_, *plan, {&a_, &b_, nullptr, nullptr}).error().what, "D is a null pointer");
+  const void* odd = b_.elements.data() + 1;
+  const auto bound = bind(driver_, *plan, {&a_, odd, nullptr, &d_});
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(bound.error().what,
+            fmt::format("B = {} is not a multiple of 16 bytes, which this kernel's loads or stores "
+                        "need",
+                        odd));
+  EXPECT_TRUE(bind(driver_, *plan, {&a_, &b_, nullptr, d_.elements.data() + 1}))
+      << "ordinary stores take any element";
+}
+
+TEST_F(Launching, CIsNeededOnlyWhereItIsRead) {
+  Problem problem = problem_of(64, 64, 64);
+  EXPECT_TRUE(bind(driver_, *plan_of("sm80_mma:s2", problem), {&a_, &b_, nullptr, &d_}));
+  problem.beta = 1;
+  EXPECT_EQ(bind(driver_, *plan_of("sm80_mma:s2", problem), {&a_, &b_, nullptr, &d_}).error().what,
+            "C is a null pointer");
+}
+
+TEST_F(Launching, FailedEncodingsAreNamed) {
+  const ScopedEnvironment failure("FAKE_CUDA_FAIL", "cuTensorMapEncodeTiled=1");
+  const auto plan = plan_of("sm90_ws:s2", problem_of(64, 64, 64));
+  EXPECT_EQ(bind(driver_, *plan, {&a_, &b_, nullptr, &d_}).error().what,
+            "cannot encode the tensor map of A (64 x 64, ld 64, box 64 x 64): "
+            "CUDA_ERROR_INVALID_VALUE: as the test planned");
+}
+
+TEST_F(Launching, LaunchesWithClusterAndProgrammaticAttributes) {
+  const auto plan = plan_of("sm90_ws:n32.cn2.s2", problem_of(64, 64, 64));
+  ASSERT_TRUE(plan) << plan.error().what;
+  auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_});
+  const std::int64_t before = last_launch().count;
+  ASSERT_EQ(launch(driver_, *plan, *bound, function_of("fake sm90_ws"), nullptr), CUDA_SUCCESS);
+  const FakeLaunch launched = last_launch();
+  EXPECT_EQ(launched.count, before + 1);
+  EXPECT_EQ(launched.grid, 2U);
+  EXPECT_EQ(launched.cluster, 2U);
+  EXPECT_EQ(launched.block, plan->block);
+  EXPECT_EQ(launched.shared_bytes, plan->shared_bytes);
+  EXPECT_EQ(launched.programmatic, 1);
+  EXPECT_EQ(launched.parameters, 4);
+}
+
+TEST_F(Launching, PlainLaunchesHaveNoAttributes) {
+  const auto plan = plan_of("sm80_mma:s2.d0", problem_of(64, 64, 64));
+  auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_});
+  ASSERT_EQ(launch(driver_, *plan, *bound, function_of("fake sm80_mma"), nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(last_launch().cluster, 1U);
+  EXPECT_EQ(last_launch().programmatic, 0);
+  EXPECT_EQ(last_launch().parameters, 1);
+}
+
+TEST_F(Launching, TheArgumentsReachTheKernel) {
+  constexpr std::uint16_t kOne = 0x3c00;   // f16 1
+  constexpr std::uint16_t kTwo = 0x4000;   // f16 2
+  constexpr std::uint16_t kHalf = 0x3800;  // f16 0.5
+  Problem problem = problem_of(3, 5, 8);
+  problem.beta = 1;
+  a_.elements.fill(kOne);
+  b_.elements.fill(kTwo);
+  c_.elements.fill(kHalf);
+  for (const char* family : {"sm80_mma", "sm90_ws"}) {
+    const bool sm90 = std::strcmp(family, "sm90_ws") == 0;
+    const auto plan = plan_of(sm90 ? "sm90_ws:n8.s2.e1" : "sm80_mma:m16.n16.wm1.wn1.s2", problem);
+    ASSERT_TRUE(plan) << plan.error().what;
+    d_.elements.fill(0);
+    auto bound = bind(driver_, *plan, {&a_, &b_, &c_, &d_});
+    ASSERT_TRUE(bound) << bound.error().what;
+    ASSERT_EQ(launch(driver_, *plan, *bound, function_of(sm90 ? "fake sm90_ws" : "fake sm80_mma"),
+                     nullptr),
+              CUDA_SUCCESS);
+    EXPECT_EQ(d_.elements[0], 0x4c20) << family << ": 8 * 2 + 0.5";
+    EXPECT_EQ(d_.elements[14], 0x4c20) << family;
+    EXPECT_EQ(d_.elements[15], 0) << family;
+  }
+}
+
+TEST_F(Launching, PrepareLowersAPersistentGridToWhatIsResident) {
+  const Problem large = problem_of(8192, 8192, 512);
+  const CUfunction function = function_of("fake sm90_ws");
+  auto plan = plan_of("sm90_ws:w2.m128.n256.s4.cm2.ps1", large);
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->grid, 132U);
+  const ScopedEnvironment clusters("FAKE_CUDA_RESIDENT_CLUSTERS", "60");
+  ASSERT_TRUE(prepare(driver_, *plan, function));
+  EXPECT_EQ(plan->grid, 120U);
+
+  auto single = plan_of("sm80_mma:s3.ps1", large);
+  ASSERT_TRUE(single);
+  const ScopedEnvironment blocks("FAKE_CUDA_BLOCKS_PER_SM", "2");
+  ASSERT_TRUE(prepare(driver_, *single, function));
+  EXPECT_EQ(single->grid, 264U);
+}
+
+TEST_F(Launching, PrepareRefusesAKernelThatDoesNotFit) {
+  auto plan = plan_of("sm90_ws:w2.m128.n256.s4.cm2.ps1", problem_of(8192, 8192, 512));
+  const ScopedEnvironment clusters("FAKE_CUDA_RESIDENT_CLUSTERS", "0");
+  EXPECT_EQ(prepare(driver_, *plan, function_of("fake sm90_ws")).error().what,
+            fmt::format("a cluster of 2 blocks with {} bytes of shared memory each does not fit "
+                        "the device",
+                        plan->shared_bytes));
+}
+
+TEST_F(Launching, PrepareReportsWhatTheDriverRefuses) {
+  auto plan = plan_of("sm90_ws:s2", problem_of(64, 64, 64));
+  const ScopedEnvironment failure("FAKE_CUDA_FAIL", "cuFuncSetAttribute=1");
+  EXPECT_EQ(prepare(driver_, *plan, function_of("fake sm90_ws")).error().what,
+            "raising a kernel's shared memory limit failed: CUDA_ERROR_INVALID_VALUE: as the test "
+            "planned");
+}
+
+}  // namespace
+}  // namespace gemmsmith::plan

@@ -1,0 +1,102 @@
+// What a config fixes about its launches: the numbers of the kernels' own header comments.
+#include "plan/launch_recipe.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "plan/plan_fixtures.h"
+#include "space/space.h"
+
+namespace gemmsmith::plan {
+namespace {
+
+using test::config_of;
+using test::h200;
+using test::problem_of;
+
+LaunchRecipe recipe_of(const char* config) {
+  return make_recipe(config_of(config), DataType::kF32, h200());
+}
+
+TEST(LaunchRecipe, Sm80MmaTakesNoMapsAndNoCluster) {
+  const LaunchRecipe recipe = recipe_of("sm80_mma:m128.n64.wm2.wn2.k32.s3.g4.r1");
+  EXPECT_EQ(recipe.tile_m, 128);
+  EXPECT_EQ(recipe.tile_n, 64);
+  EXPECT_EQ(recipe.cluster(), 1);
+  EXPECT_EQ(recipe.threads, 128);
+  EXPECT_EQ(recipe.shared_bytes, 3 * (128 + 64) * 32 * 2);
+  EXPECT_EQ(recipe.group, 4);
+  EXPECT_EQ(recipe.raster, 1);
+  EXPECT_FALSE(recipe.has_tensor_maps());
+  EXPECT_EQ(recipe.resident_ctas, 0);
+}
+
+TEST(LaunchRecipe, Sm90WsSlicesWhatAClusterShares) {
+  const LaunchRecipe recipe = recipe_of("sm90_ws:w2.m128.n256.cm2.cn2.s3");
+  EXPECT_EQ(recipe.cluster(), 4);
+  EXPECT_EQ(recipe.box_rows_a, 64) << "A's rows are shared by the cluster's columns";
+  EXPECT_EQ(recipe.box_rows_b, 128) << "B's rows are shared by the cluster's rows";
+  EXPECT_EQ(recipe.box_columns_d, 64);
+  EXPECT_EQ(recipe.programmatic, 1);
+}
+
+TEST(LaunchRecipe, BoxOfDIsTheWidestThatDividesAConsumersColumns) {
+  EXPECT_EQ(recipe_of("sm90_ws:n128").box_columns_d, 64);
+  EXPECT_EQ(recipe_of("sm90_ws:n96").box_columns_d, 32);
+  EXPECT_EQ(recipe_of("sm90_ws:n48").box_columns_d, 16);
+  EXPECT_EQ(recipe_of("sm90_ws:n8").box_columns_d, 8);
+  EXPECT_EQ(recipe_of("sm90_ws:w2.m64.n48").box_columns_d, 8) << "each consumer has 24 columns";
+  EXPECT_EQ(recipe_of("sm90_ws:w2.pp1.m64.n48").box_columns_d, 16) << "pingpong has them all";
+}
+
+TEST(LaunchRecipe, DirectStoresTakeNoMapOfD) {
+  EXPECT_FALSE(recipe_of("sm90_ws:n128.e1").stores_by_tma());
+  EXPECT_TRUE(recipe_of("sm90_ws:n128.e1").has_tensor_maps());
+}
+
+TEST(LaunchRecipe, SplitKIsTheCluster) {
+  const LaunchRecipe recipe = recipe_of("sm90_ws:n128.e1.sp1.sk4");
+  EXPECT_EQ(recipe.cluster(), 4);
+  EXPECT_EQ(recipe.box_rows_a, 64);
+  EXPECT_EQ(recipe.box_rows_b, 128);
+}
+
+TEST(LaunchRecipe, PersistentCtasFillTheDeviceInWholeClusters) {
+  EXPECT_EQ(recipe_of("sm90_ws:w2.m128.n256.s4.ps1").resident_ctas, 132);
+  EXPECT_EQ(recipe_of("sm90_ws:w2.m128.n256.s4.cm2.ps1").resident_ctas, 132);
+  const LaunchRecipe small = recipe_of("sm80_mma:m64.n64.k32.s3.ps1");
+  EXPECT_EQ(small.resident_ctas, 132 * (233472 / (small.shared_bytes + 1024)));
+}
+
+// For every legal config that a seed reaches: what the device and the reader of a plan table
+// demand.
+TEST(LaunchRecipe, EveryLegalConfigGivesALaunchTheDeviceCanTake) {
+  const Problem problems[] = {problem_of(1, 1, 8), problem_of(64, 4096, 64),
+                              problem_of(200, 136, 1000), problem_of(8192, 8192, 8192)};
+  std::mt19937_64 rng(1);
+  int seen = 0;
+  for (const Problem& problem : problems) {
+    for (const Family* family : kernel_families()) {
+      enumerate(*family, {problem, h200()}, [&](const Config& config) {
+        if (rng() % 64 != 0) return true;
+        const LaunchRecipe recipe = make_recipe(config, problem.accumulator, h200());
+        const std::string text = to_text(config);
+        EXPECT_TRUE(recipe.threads % 32 == 0 && recipe.threads <= 1024) << text;
+        EXPECT_LE(recipe.shared_bytes, h200().shared_bytes_per_block) << text;
+        EXPECT_LE(recipe.cluster(), 16) << text;
+        EXPECT_EQ(recipe.resident_ctas % recipe.cluster(), 0) << text;
+        if (recipe.has_tensor_maps()) {
+          EXPECT_EQ(recipe.box_rows_a * recipe.cluster_n, recipe.tile_m) << text;
+          EXPECT_EQ(recipe.box_rows_b * recipe.cluster_m, recipe.tile_n) << text;
+          EXPECT_LE(std::max(recipe.box_rows_a, recipe.box_rows_b), 256) << text;
+        }
+        return ++seen < 20000;
+      });
+    }
+  }
+  EXPECT_GT(seen, 1000);
+}
+
+}  // namespace
+}  // namespace gemmsmith::plan
