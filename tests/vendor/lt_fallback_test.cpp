@@ -1,24 +1,10 @@
 #include "vendor/lt_fallback.h"
 
 #include <atomic>
-#include <cstdlib>
-#include <new>
 #include <thread>
 
+#include "allocation_count.h"
 #include "fake_fixture.h"
-
-namespace {
-std::atomic<std::int64_t> allocations{0};
-}  // namespace
-
-// Counted, because a warm call promises none.
-void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* memory = std::malloc(bytes)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace gemmsmith::vendor {
 namespace {
@@ -49,12 +35,12 @@ TEST_F(LtFallbackFake, WarmCallAsksNothingAndAllocatesNothing) {
   ASSERT_TRUE(fallback.run(problem, operands, Scalars::host(1, 0), kWorkspace, nullptr));
   const int asked = fake().heuristic_calls;
   const int live = fake().live_objects;
-  const std::int64_t before = allocations;
+  const std::int64_t before = allocation_count();
   bool ok = true;
   for (int i = 0; i < 100; ++i)
     ok =
         ok && fallback.run(problem, operands, Scalars::host(1, 0), kWorkspace, nullptr).has_value();
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(allocation_count() - before, 0);
   EXPECT_TRUE(ok);
   EXPECT_EQ(fake().heuristic_calls, asked);
   EXPECT_EQ(fake().live_objects, live);
