@@ -1,0 +1,32 @@
+# What `cmake --install` lays down: the program, the library that people link, its headers, and the
+# files by which CMake and pkg-config find them.
+include(CMakePackageConfigHelpers)
+
+if(TARGET gemmsmith)
+  install(TARGETS gemmsmith RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+if(TARGET gemmsmith_shared)
+  install(TARGETS gemmsmith_shared EXPORT gemmsmithTargets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/gemmsmith
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+
+  set(gemmsmith_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gemmsmith)
+  install(EXPORT gemmsmithTargets NAMESPACE gemmsmith:: DESTINATION ${gemmsmith_package_dir})
+  configure_package_config_file(
+    ${PROJECT_SOURCE_DIR}/cmake/gemmsmithConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/package/gemmsmithConfig.cmake
+    INSTALL_DESTINATION ${gemmsmith_package_dir} NO_SET_AND_CHECK_MACRO)
+  # Before 1.0 a minor version may break the ABI.
+  write_basic_package_version_file(
+    ${PROJECT_BINARY_DIR}/package/gemmsmithConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/package/gemmsmithConfig.cmake
+                ${PROJECT_BINARY_DIR}/package/gemmsmithConfigVersion.cmake
+          DESTINATION ${gemmsmith_package_dir})
+
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/gemmsmith.pc.in
+                 ${PROJECT_BINARY_DIR}/package/gemmsmith.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/gemmsmith.pc
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

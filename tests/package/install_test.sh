@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# install_test.sh SOURCE BUILD CC CMAKE -- installs to a fresh prefix, moves the prefix, and builds
+# examples/consumer against it three ways: CMake's package, pkg-config as C99, and the C++ face.
+set -euo pipefail
+source_dir=$1 build_dir=$2 cc=$3 cmake=$4
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$cmake" --install "$build_dir" --prefix "$work/first" >"$work/install.log"
+mv "$work/first" "$work/prefix" # an installed tree may be moved
+prefix=$work/prefix
+library_dir=$(dirname "$(find "$prefix" -name libgemmsmith.so.0)")
+
+echo "-- find_package"
+"$cmake" -S "$source_dir/examples/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_C_COMPILER="$cc" >"$work/configure.log"
+"$cmake" --build "$work/consumer" >"$work/build.log"
+"$work/consumer/consumer"
+
+echo "-- pkg-config"
+export PKG_CONFIG_PATH=$library_dir/pkgconfig
+pkg-config --modversion gemmsmith
+# shellcheck disable=SC2046  # pkg-config prints words
+"$cc" -std=c99 -Wall -Wextra -Wpedantic -Werror "$source_dir/examples/consumer/consumer.c" \
+  $(pkg-config --cflags --libs gemmsmith) -Wl,-rpath,"$library_dir" -o "$work/by_pkg_config"
+"$work/by_pkg_config"
+
+echo "-- what the library needs and what the program is"
+if ldd "$library_dir/libgemmsmith.so.0" | grep -E "not found|libcuda|libcublas|libnvrtc|sqlite"; then
+  echo "the library must load everywhere: it may need none of these" >&2
+  exit 1
+fi
+if [ -e "$prefix/bin/gemmsmith" ]; then "$prefix/bin/gemmsmith" --version; fi
