@@ -15,34 +15,36 @@
  *     dimension ld lies at i + j * ld, and ld >= max(1, r). op(A) is m x k, op(B) is k x n, C and D
  *     are m x n. A row-major product is the column-major product of the exchanged operands.
  *  4. Enumerators have the values of the CUDA types named beside them: a cast converts.
- *  5. A structure starts with its size, which the caller sets: {sizeof(gemmsmithProblem_t)}. Fields
- *     are only ever added at the end, and 0 in a new field means what was done before it existed.
- *     A size too small is refused; so is a larger one of which the unknown part is not all zero.
+ *  5. A structure starts with its size, which the caller sets to its sizeof. Fields are only ever
+ *     added at the end, and 0 in a new field means what was done before it existed. A size too
+ *     small is refused; so is a larger problem of which the unknown part is not all zero.
  *  6. Arguments are checked in a fixed order before anything is launched, and the first that breaks
  *     a rule is reported: handle; problem, its size, transa, transb, type, compute_type,
  *     pointer_mode, m, n, k, lda, ldb, ldc, ldd; alpha, beta; then, unless m or n is 0: A, B, C, D,
  *     workspace. Leading dimensions are checked for empty matrices, too.
  *  7. m = 0 or n = 0 succeeds and does nothing. k = 0 computes D = beta * C.
- *  8. alpha and beta point to a float, or with GEMMSMITH_COMPUTE_16F to an IEEE half, on the host
- * or (GEMMSMITH_POINTER_MODE_DEVICE) on the device. Host values are read before the call returns,
- *     device values when the product runs.
+ *  8. alpha and beta point to a float, or with GEMMSMITH_COMPUTE_16F to an IEEE half: on the host,
+ *     or with GEMMSMITH_POINTER_MODE_DEVICE on the device. Host values are read before the call
+ *     returns, device values when the product runs.
  *  9. Host values that are 0: with beta = 0, C is not read and may be NULL, and its NaNs do not
  *     reach D; with alpha = 0 or k = 0, the same holds for A and B. Device values are unknown at
- * the time of the call: the pointers must then be valid, and beta = 0 still never reads C.
+ *     the time of the call: the pointers must then be valid, beta = 0 still does not let C into D,
+ *     and with alpha = 0 NaNs of A and B may reach D.
  * 10. Every pointer must be a multiple of its element's size; workspace of 256 bytes. D may equal
- * C, with ldc = ldd. No other overlap of D with an operand is allowed; what is certain to overlap
- *     (D equal to A or B) is refused, the rest is the caller's to avoid.
+ *     C, with ldc = ldd. No other overlap of D with an operand is allowed; D equal to A or B is
+ *     refused, anything else is the caller's to avoid.
  * 11. The work is enqueued on `stream` of the thread's current context and nothing waits. A thread
  *     with no current context gets device 0's primary one, as in the CUDA runtime. Faults on the
  *     device surface at the next synchronisation.
  * 12. A handle serves any number of threads, streams and devices at once. The workspace belongs to
  *     the call: two calls that may run at the same time need two workspaces.
  * 13. A repeated call (same thread, problem and pointers, or pointers seen lately) takes no lock
- * and allocates nothing.
+ *     and allocates nothing. What a thread remembers takes it about 300 KB.
  * 14. Calls may be captured into CUDA graphs. Nothing is loaded, allocated or waited for while the
  *     stream captures: gemmsmithCreate and gemmsmithLoadPlanTable, called with a context current,
- *     put what is needed on its device; for a context that was never used outside a capture,
- *     cuBLASLt serves, or the call fails with a text that says so and leaves the capture intact.
+ *     put what is needed on its device. A plan whose kernel is not there yet is replaced by
+ *     cuBLASLt's choice; in a context never used outside a capture the call fails, with a text that
+ *     says so, and leaves the capture intact.
  * 15. A plan is launched only where it is known to be right: device, leading dimensions and the
  *     pointers' real alignment included. The same table, device and arguments give the same kernel
  *     and the same bits.

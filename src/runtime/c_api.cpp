@@ -68,10 +68,11 @@ gemmsmithPlanInfo_t info_of(const Handle::Plan& plan) {
       info.source = GEMMSMITH_SOURCE_VENDOR;
       break;
   }
-  info.match = plan.choice.source != Source::kCublasLt                ? GEMMSMITH_MATCH_EXACT
-               : plan.choice.rejection == Rejection::kNoTable ||
-                       plan.choice.rejection == Rejection::kNoPlan ? GEMMSMITH_MATCH_NONE
-                                                                   : GEMMSMITH_MATCH_REJECTED;
+  info.match =
+      plan.choice.source != Source::kCublasLt ? GEMMSMITH_MATCH_EXACT
+      : plan.choice.rejection == Rejection::kNoTable || plan.choice.rejection == Rejection::kNoPlan
+          ? GEMMSMITH_MATCH_NONE
+          : GEMMSMITH_MATCH_REJECTED;
   info.expected_speedup = plan.expected_speedup;
   info.workspace_bytes = static_cast<std::uint64_t>(plan.workspace_bytes);
   copy_text(info.config, plan.config);
@@ -162,9 +163,9 @@ gemmsmithStatus_t gemmsmithLoadPlanTableFromMemory(gemmsmithHandle_t handle, con
 }
 
 gemmsmithStatus_t gemmsmithMatmul(gemmsmithHandle_t handle, const gemmsmithProblem_t* problem,
-                                  const void* alpha, const void* A, const void* B,
-                                  const void* beta, const void* C, void* D, void* workspace,
-                                  size_t workspace_bytes, gemmsmithStream_t stream) {
+                                  const void* alpha, const void* A, const void* B, const void* beta,
+                                  const void* C, void* D, void* workspace, size_t workspace_bytes,
+                                  gemmsmithStream_t stream) {
   return guarded([&] {
     if (auto checked = check_handle(handle); !checked) return report(checked.error());
     const MatmulArguments arguments = {alpha, A, B, beta, C, D, workspace, workspace_bytes, stream};

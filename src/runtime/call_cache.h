@@ -16,7 +16,8 @@ namespace gemmsmith::runtime {
 
 // Everything that a choice and its binding depend on. Compared as bytes: no padding.
 struct CallKey {
-  std::uint64_t epoch = 0;  // of the handle's table: never reused, so a dead handle's entries never match
+  std::uint64_t epoch =
+      0;  // of the handle's table: never reused, so a dead handle's entries never match
   const void* context = nullptr;
   gemmsmithProblem_t problem = {};
   std::uint64_t reads_c = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "plan/launch_plan.h"
+#include "plan/plan_table.h"
 
 namespace gemmsmith::runtime {
 
@@ -32,6 +33,7 @@ const char* reason_text(Rejection rejection);
 struct Choice {
   Source source = Source::kCublasLt;
   Rejection rejection = Rejection::kNone;
+  const plan::PlanEntry* entry = nullptr;  // of kKernel and kVendor
   // kKernel
   CUfunction function = nullptr;
   plan::LaunchPlan launch = {};
@@ -39,8 +41,10 @@ struct Choice {
   const VendorPlan* vendor = nullptr;
   std::int64_t workspace_bytes = 0;
 
-  // Another call with the same arguments may be served better: not to be remembered.
-  bool is_provisional() const { return rejection == Rejection::kCapturing; }
+  // A later call with the same problem and pointers may be served better: not to be remembered.
+  bool is_provisional() const {
+    return rejection == Rejection::kCapturing || rejection == Rejection::kWorkspace;
+  }
 };
 
 }  // namespace gemmsmith::runtime

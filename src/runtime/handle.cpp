@@ -123,8 +123,7 @@ Result<CUcontext> Handle::current_context() {
                         "retaining device 0's primary context"));
   {
     const std::lock_guard lock(mutex_);
-    if (has_retained_primary_)
-      driver.DevicePrimaryCtxRelease_v2(0);  // held once is enough
+    if (has_retained_primary_) driver.DevicePrimaryCtxRelease_v2(0);  // held once is enough
     has_retained_primary_ = true;
   }
   GEMMSMITH_CHECK(check(driver, driver.CtxSetCurrent(context), "making a context current"));
@@ -163,7 +162,7 @@ Result<Handle::Place*> Handle::place_of(CUcontext context, CUstream stream) {
 
 ResidentTable* Handle::resident_of(Place& place) {
   const Table* table = table_.load(std::memory_order_acquire);
-  if (table == nullptr || !table->misfit(place.device->info()).empty()) return nullptr;
+  if (table == nullptr || !table->fits(place.device->info())) return nullptr;
   ResidentTable* resident = place.resident.load(std::memory_order_acquire);
   if (resident != nullptr && &resident->table() == table) return resident;
   const std::lock_guard lock(mutex_);
@@ -180,7 +179,8 @@ Result<std::string> Handle::load_table(std::unique_ptr<const Table> table) {
   CUcontext context = nullptr;
   if (driver_ && (*driver_)->CtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr) {
     GEMMSMITH_TRY(place, place_of(context, nullptr));
-    if (std::string misfit = raw->misfit(place->device->info()); !misfit.empty()) return misfit;
+    const DeviceInfo& info = place->device->info();
+    if (!raw->fits(info)) return raw->misfit_text(info);
   }
   {
     const std::lock_guard lock(mutex_);
@@ -221,8 +221,8 @@ bool Handle::run_seen_before(const gemmsmithProblem_t* problem, const MatmulArgu
   return true;
 }
 
-Result<void> Handle::run_new(const gemmsmithProblem_t& problem, const Call& call,
-                             CUcontext context, Place& place) {
+Result<void> Handle::run_new(const gemmsmithProblem_t& problem, const Call& call, CUcontext context,
+                             Place& place) {
   // The caller's A is our B.
   const CallKey key = make_key(epoch(), context, problem, call.scalars, call.operands.b,
                                call.operands.a, call.operands.c, call.operands.d);
@@ -276,8 +276,10 @@ Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem) {
   call.workspace.bytes = std::numeric_limits<std::int64_t>::max();
   if (ResidentTable* resident = resident_of(*place); resident != nullptr) {
     plan.choice = resident->choose(call);
-    if (plan.choice.source != Source::kCublasLt)
-      resident->describe(call.problem, plan.config, plan.expected_speedup);
+    if (const plan::PlanEntry* entry = plan.choice.entry; entry != nullptr) {
+      plan.config = resident->table().plans().text(*entry);
+      plan.expected_speedup = entry->ratio_chained;
+    }
   }
   plan.workspace_bytes = plan.choice.source == Source::kCublasLt ? kFallbackWorkspaceBytes
                                                                  : plan.choice.workspace_bytes;

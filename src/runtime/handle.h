@@ -47,7 +47,7 @@ class Handle {
   struct Place {
     explicit Place(std::unique_ptr<DeviceState> state) : device(std::move(state)) {}
     std::unique_ptr<DeviceState> device;
-    std::atomic<ResidentTable*> resident{nullptr};           // of the newest table
+    std::atomic<ResidentTable*> resident{nullptr};          // of the newest table
     std::vector<std::unique_ptr<ResidentTable>> residents;  // guarded by mutex_
   };
 

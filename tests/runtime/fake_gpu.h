@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-struct FakeGpu {
+struct __attribute__((visibility("default"))) FakeGpu {
   static constexpr int kDevices = 2;
 
   std::atomic<int> launches{0};

@@ -1,0 +1,202 @@
+#include "runtime/resident_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/numbers.h"
+
+namespace gemmsmith::runtime {
+namespace {
+
+// What the widest load or store needs; cuBLASLt asks for no more, either.
+constexpr int kWidestBytes = 16;
+// Leading dimensions that one cuBLASLt plan serves; more are left to the heuristic.
+constexpr int kMostVendorNodes = 16;
+
+Choice rejected(Rejection rejection) {
+  Choice choice;
+  choice.rejection = rejection;
+  return choice;
+}
+
+bool is_aligned(const Alignment& actual, const Alignment& needed) {
+  return actual.a >= needed.a && actual.b >= needed.b && actual.c >= needed.c &&
+         actual.d >= needed.d;
+}
+
+// Calls that differ in nothing a cuBLASLt descriptor depends on have equal ones.
+Problem descriptor_problem(const Call& call) {
+  Problem problem = call.problem;
+  const bool reads_c = call.scalars.mode == vendor::ScalarMode::kDevice || call.scalars.beta != 0;
+  problem.alpha = 1;
+  problem.beta = reads_c ? 1.0F : 0.0F;
+  for (int* bytes :
+       {&problem.alignment.a, &problem.alignment.b, &problem.alignment.c, &problem.alignment.d})
+    *bytes = std::min(*bytes, kWidestBytes);
+  return problem;
+}
+
+// Any problem of the key: grids and clusters do not depend on leading dimensions.
+Problem problem_of(const plan::PlanKey& key) {
+  Problem problem;
+  problem.m = key.m;
+  problem.n = key.n;
+  problem.k = key.k;
+  problem.type = static_cast<DataType>(key.type);
+  problem.accumulator = static_cast<DataType>(key.accumulator);
+  problem.layout = static_cast<Layout>(key.layout);
+  const std::int64_t unit = kWidestBytes / size_bytes(problem.type);
+  problem.lda = ceil_div(packed_lda(problem), unit) * unit;
+  problem.ldb = ceil_div(packed_ldb(problem), unit) * unit;
+  problem.ldc = problem.ldd = ceil_div(packed_ldd(problem), unit) * unit;
+  return problem;
+}
+
+// Another thread's capture forbids loading for now, which says nothing about the kernel.
+bool is_capture_error(CUresult result) {
+  return result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+         result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+}
+
+}  // namespace
+
+ResidentTable::ResidentTable(const Table& table, DeviceState& device)
+    : table_(table),
+      device_(device),
+      slots_(table.plans().entries().size()),
+      modules_(table.plans().kernel_count()) {}
+
+ResidentTable::~ResidentTable() {
+  for (Slot& slot : slots_) {
+    delete slot.kernel.load();
+    for (VendorNode* node = slot.vendor.load(); node != nullptr;)
+      delete std::exchange(node, node->next);
+  }
+}
+
+ResidentTable::Slot& ResidentTable::slot_of(const plan::PlanEntry& entry) {
+  return slots_[static_cast<std::size_t>(&entry - table_.plans().entries().data())];
+}
+
+Choice ResidentTable::choose(const Call& call) {
+  const plan::PlanKey key = plan::key_of(call.problem);
+  const plan::PlanEntry* entry = table_.plans().find(key);
+  if (entry == nullptr) {
+    plan::PlanKey aligned = key;
+    aligned.alignment = 0;
+    const bool has_aligned = key.alignment != 0 && table_.plans().find(aligned) != nullptr;
+    return rejected(has_aligned ? Rejection::kAlignment : Rejection::kNoPlan);
+  }
+  if (entry->workspace_bytes > call.workspace.bytes) return rejected(Rejection::kWorkspace);
+  Choice choice = entry->source == plan::PlanSource::kVendor ? choose_vendor(*entry, call)
+                                                             : choose_kernel(*entry, call);
+  choice.entry = choice.source == Source::kCublasLt ? nullptr : entry;
+  return choice;
+}
+
+Choice ResidentTable::choose_kernel(const plan::PlanEntry& entry, const Call& call) {
+  if (call.scalars.mode == vendor::ScalarMode::kDevice &&
+      call.problem.accumulator == DataType::kF16)
+    return rejected(Rejection::kScalars);
+  auto launch = plan::make_launch_plan(entry.recipe, call.problem);
+  if (!launch) return rejected(Rejection::kStrides);
+  if (!is_aligned(call.problem.alignment, launch->needs)) return rejected(Rejection::kAlignment);
+  const KernelPlan* kernel = kernel_plan(entry, call.stream);
+  if (kernel == nullptr) return rejected(Rejection::kCapturing);
+  if (kernel->function == nullptr) return rejected(Rejection::kLoadFailed);
+  Choice choice;
+  choice.source = Source::kKernel;
+  choice.function = kernel->function;
+  choice.launch = *launch;
+  choice.launch.grid = kernel->grid;
+  choice.workspace_bytes = entry.workspace_bytes;
+  return choice;
+}
+
+Choice ResidentTable::choose_vendor(const plan::PlanEntry& entry, const Call& call) {
+  if (device_.lt() == nullptr || device_.info().cublas_version != table_.plans().cublas_version())
+    return rejected(Rejection::kVendorVersion);
+  const VendorNode* node = vendor_node(entry, descriptor_problem(call), call.scalars.mode);
+  if (node == nullptr) return rejected(Rejection::kStrides);
+  if (node->plan == nullptr) return rejected(Rejection::kVendorCheck);
+  if (node->plan->algo.workspace_bytes > call.workspace.bytes)
+    return rejected(Rejection::kWorkspace);
+  Choice choice;
+  choice.source = Source::kVendor;
+  choice.vendor = node->plan.get();
+  choice.workspace_bytes = node->plan->algo.workspace_bytes;
+  return choice;
+}
+
+const ResidentTable::KernelPlan* ResidentTable::kernel_plan(const plan::PlanEntry& entry,
+                                                            CUstream stream) {
+  const KernelPlan* known = slot_of(entry).kernel.load(std::memory_order_acquire);
+  if (known != nullptr) return known;
+  if (is_capturing(device_.driver(), stream)) return nullptr;
+  const std::lock_guard lock(mutex_);
+  return load(entry);
+}
+
+const ResidentTable::KernelPlan* ResidentTable::load(const plan::PlanEntry& entry) {
+  Slot& slot = slot_of(entry);
+  if (const KernelPlan* known = slot.kernel.load(); known != nullptr) return known;
+  CUfunction function = nullptr;
+  const CUresult loaded = load_function(entry, function);
+  if (is_capture_error(loaded)) return nullptr;
+  KernelPlan made;
+  if (loaded == CUDA_SUCCESS) {
+    auto launch = plan::make_launch_plan(entry.recipe, problem_of(entry.key));
+    if (launch && plan::prepare(device_.driver(), *launch, function))
+      made = {function, launch->grid};
+  }
+  const auto* published = new KernelPlan(made);
+  slot.kernel.store(published, std::memory_order_release);
+  return published;
+}
+
+CUresult ResidentTable::load_function(const plan::PlanEntry& entry, CUfunction& function) {
+  const Driver& driver = device_.driver();
+  const plan::PlanKernel kernel = table_.plans().kernel(entry.kernel);
+  OwnedModule& module = modules_[entry.kernel];
+  if (module.is_empty()) {
+    CUmodule raw = nullptr;
+    const CUresult loaded = driver.ModuleLoadData(&raw, kernel.cubin.data());
+    if (loaded != CUDA_SUCCESS) return loaded;
+    module = OwnedModule(driver, raw);
+  }
+  return driver.ModuleGetFunction(&function, module.get(), kernel.function.data());
+}
+
+void ResidentTable::load_all() {
+  const std::lock_guard lock(mutex_);
+  for (const plan::PlanEntry& entry : table_.plans().entries())
+    if (entry.source == plan::PlanSource::kKernel) load(entry);
+}
+
+const ResidentTable::VendorNode* ResidentTable::vendor_node(const plan::PlanEntry& entry,
+                                                            const Problem& problem,
+                                                            vendor::ScalarMode mode) {
+  std::atomic<VendorNode*>& head = slot_of(entry).vendor;
+  const auto find = [&](int& count) -> const VendorNode* {
+    count = 0;
+    for (const VendorNode* node = head.load(std::memory_order_acquire); node != nullptr;
+         node = node->next, ++count)
+      if (node->problem == problem && node->mode == mode) return node;
+    return nullptr;
+  };
+  int count = 0;
+  if (const VendorNode* node = find(count); node != nullptr) return node;
+  const std::lock_guard lock(mutex_);
+  if (const VendorNode* node = find(count); node != nullptr) return node;
+  if (count == kMostVendorNodes) return nullptr;
+  auto node = std::make_unique<VendorNode>();
+  node->problem = problem;
+  node->mode = mode;
+  if (auto made = VendorPlan::make(device_.lt(), table_.plans().text(entry), problem, mode); made)
+    node->plan = *std::move(made);
+  node->next = head.load();
+  head.store(node.get(), std::memory_order_release);
+  return node.release();  // owned by the list
+}
+
+}  // namespace gemmsmith::runtime

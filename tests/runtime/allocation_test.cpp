@@ -1,0 +1,90 @@
+// A warm call allocates nothing: the C library's allocator is counted while it runs.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "plan/plan_table_writer.h"
+#include "runtime/fixture.h"
+#include "runtime/translate.h"
+
+namespace {
+
+std::atomic<bool> is_counting{false};
+std::atomic<int> allocations{0};
+
+}  // namespace
+
+// Every new, malloc and calloc of the process goes through these two.
+extern "C" void* __libc_malloc(std::size_t bytes);
+extern "C" void* __libc_calloc(std::size_t count, std::size_t bytes);
+extern "C" void* malloc(std::size_t bytes) {
+  if (is_counting.load(std::memory_order_relaxed)) ++allocations;
+  return __libc_malloc(bytes);
+}
+extern "C" void* calloc(std::size_t count, std::size_t bytes) {
+  if (is_counting.load(std::memory_order_relaxed)) ++allocations;
+  return __libc_calloc(count, bytes);
+}
+
+namespace gemmsmith::runtime {
+namespace {
+
+class AllocationTest : public RuntimeTest {
+ protected:
+  static int allocations_of(Product& product, gemmsmithHandle_t handle, float alpha, float beta) {
+    allocations = 0;
+    is_counting = true;
+    const gemmsmithStatus_t status = product.run(handle, alpha, beta);
+    is_counting = false;
+    EXPECT_EQ(status, GEMMSMITH_STATUS_SUCCESS) << gemmsmithGetLastErrorString();
+    return allocations;
+  }
+};
+
+TEST_F(AllocationTest, TheCounterCounts) {
+  allocations = 0;
+  is_counting = true;
+  auto* number = new int(1);
+  is_counting = false;
+  EXPECT_EQ(allocations, 1);
+  delete number;
+}
+
+TEST_F(AllocationTest, WarmFallbackAllocatesNothing) {
+  Product product;
+  ASSERT_EQ(product.run_and_compare(handle_, 1, 1), "");
+  EXPECT_EQ(allocations_of(product, handle_, 1, 1), 0);
+  EXPECT_EQ(allocations_of(product, handle_, 2, 3), 0);
+}
+
+TEST_F(AllocationTest, WarmScalingAllocatesNothing) {
+  Product product;
+  ASSERT_EQ(product.run_and_compare(handle_, 0, 1), "");
+  EXPECT_EQ(allocations_of(product, handle_, 0, 1), 0);
+}
+
+TEST_F(AllocationTest, WarmPlansAllocateNothingEvenForNewPointers) {
+  ProductOptions options;
+  options.m = options.n = options.k = 64;
+  Product product(options);
+  Product other(options);
+  plan::PlanTableWriter writer({"NVIDIA H200", 90, 132, "13.1.0", "nvrtc 13.0"});
+  const auto config = parse_config("sm90_ws:s2", kernel_families());
+  ASSERT_TRUE(config);
+  ASSERT_TRUE(writer.add_kernel_plan(to_row_major(product.problem), *config, *known_target("h200"),
+                                     {"FAKE gemm tn maps f16", "gemm", 128, 0}, {}));
+  const auto bytes = writer.bytes();
+  ASSERT_TRUE(bytes);
+  ASSERT_EQ(gemmsmithLoadPlanTableFromMemory(handle_, bytes->data(), bytes->size()),
+            GEMMSMITH_STATUS_SUCCESS);
+  ASSERT_EQ(product.run_and_compare(handle_), "");
+  const int encoded = gpu().maps_encoded;
+  EXPECT_EQ(allocations_of(product, handle_, 1, 0), 0);
+  EXPECT_EQ(gpu().maps_encoded, encoded);  // bound already
+  EXPECT_EQ(allocations_of(other, handle_, 1, 0), 0);
+  EXPECT_GT(gpu().maps_encoded, encoded);
+}
+
+}  // namespace
+}  // namespace gemmsmith::runtime

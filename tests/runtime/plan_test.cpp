@@ -1,0 +1,508 @@
+// Which plan of a table serves a call, and when it must not.
+#include <cuda.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+#include <utility>
+
+#include "plan/plan_table_writer.h"
+#include "runtime/fixture.h"
+#include "runtime/translate.h"
+#include "vendor/cublaslt_family.h"
+
+namespace gemmsmith::runtime {
+namespace {
+
+constexpr const char* kWithMaps = "sm90_ws:s2";
+constexpr const char* kPlain = "sm80_mma:s2";
+constexpr const char* kVendor = "cublaslt:a66.t20.s35.g3";
+
+Target h200() {
+  auto target = known_target("h200");
+  target->name = "NVIDIA H200";
+  return *target;
+}
+
+struct TableOptions {
+  std::string device_name = "NVIDIA H200";
+  int compute_capability = 90;
+  int sm_count = 132;
+  std::string cublas_version = "13.1.0";
+};
+
+class TableMaker {
+ public:
+  explicit TableMaker(const TableOptions& options = {})
+      : writer_({options.device_name, options.compute_capability, options.sm_count,
+                 options.cublas_version, "nvrtc 13.0"}) {}
+
+  // A kernel that the fake driver can run.
+  TableMaker& kernel(const Product& product, const std::string& config, Alignment alignment = {},
+                     float beta = 0) {
+    const auto parsed = parse_config(config, kernel_families());
+    EXPECT_TRUE(parsed) << parsed.error().what;
+    const Problem problem = problem_of(product, alignment, beta);
+    const bool has_maps = parsed->family == &sm90_ws_family();
+    std::string cubin = has_maps ? "FAKE gemm tn maps " : "FAKE gemm tn ";
+    cubin += name(problem.type);
+    const auto added =
+        writer_.add_kernel_plan(problem, *parsed, h200(), {cubin, "gemm", 128, 0}, {5, 1.25, 1.1});
+    EXPECT_TRUE(added) << added.error().what;
+    return *this;
+  }
+
+  TableMaker& vendor(const Product& product, const std::string& config,
+                     std::int64_t workspace_bytes = 0) {
+    const auto added =
+        writer_.add_vendor_plan(problem_of(product, {}, 0), config, workspace_bytes, {5, 1.5, 1.4});
+    EXPECT_TRUE(added) << added.error().what;
+    return *this;
+  }
+
+  std::string bytes() const {
+    const auto bytes = writer_.bytes();
+    EXPECT_TRUE(bytes) << bytes.error().what;
+    return *bytes;
+  }
+
+ private:
+  static Problem problem_of(const Product& product, Alignment alignment, float beta) {
+    Problem problem = to_row_major(product.problem);
+    problem.alignment = alignment;
+    problem.beta = beta;
+    return problem;
+  }
+  plan::PlanTableWriter writer_;
+};
+
+class PlanTest : public RuntimeTest {
+ protected:
+  PlanTest() { options_.m = options_.n = options_.k = 64; }
+
+  gemmsmithStatus_t load(const TableMaker& maker) {
+    const std::string bytes = maker.bytes();
+    return gemmsmithLoadPlanTableFromMemory(handle_, bytes.data(), bytes.size());
+  }
+  // "kernel", "vendor" or "cublaslt": what the call was served by.
+  std::string served_by(Product& product, float alpha = 1, float beta = 0) {
+    const int launches = gpu().launches;
+    const int vendor_calls = fake_lt().matmul_calls;
+    const int heuristics = fake_lt().heuristic_calls;
+    const std::string difference = product.run_and_compare(handle_, alpha, beta);
+    if (difference != "") return difference;
+    if (gpu().launches == launches + 1) return "kernel";
+    if (fake_lt().matmul_calls != vendor_calls + 1) return "nothing";
+    return fake_lt().heuristic_calls == heuristics ? "vendor" : "cublaslt";
+  }
+
+  ProductOptions options_;
+};
+
+TEST_F(PlanTest, KernelServesItsProblem) {
+  for (const char* config : {kWithMaps, kPlain}) {
+    Product product(options_);
+    ASSERT_EQ(load(TableMaker().kernel(product, config)), GEMMSMITH_STATUS_SUCCESS)
+        << gemmsmithGetLastErrorString();
+    EXPECT_EQ(served_by(product), "kernel");
+    EXPECT_EQ(served_by(product), "kernel");
+    EXPECT_EQ(served_by(product, 2, 1), "kernel");
+    EXPECT_EQ(served_by(product, 3, -1), "kernel");
+    EXPECT_EQ(served_by(product, 1, 0), "kernel");
+  }
+}
+
+TEST_F(PlanTest, InfoTellsWhatServes) {
+  Product product(options_);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  const gemmsmithPlanInfo_t info = plan_info(handle_, product.problem);
+  EXPECT_EQ(info.source, GEMMSMITH_SOURCE_KERNEL);
+  EXPECT_EQ(info.match, GEMMSMITH_MATCH_EXACT);
+  EXPECT_STREQ(info.config, kWithMaps);
+  EXPECT_STREQ(info.reason, "");
+  EXPECT_EQ(info.expected_speedup, 1.25F);
+  EXPECT_EQ(info.workspace_bytes, 0U);
+}
+
+TEST_F(PlanTest, InfoTellsWhyNothingServes) {
+  Product product(options_);
+  gemmsmithPlanInfo_t info = plan_info(handle_, product.problem);
+  EXPECT_EQ(info.source, GEMMSMITH_SOURCE_CUBLASLT);
+  EXPECT_EQ(info.match, GEMMSMITH_MATCH_NONE);
+  EXPECT_STREQ(info.reason, "no plan table is loaded for this device");
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  ++product.problem.m;
+  ++product.problem.ldc;
+  ++product.problem.ldd;
+  info = plan_info(handle_, product.problem);
+  EXPECT_EQ(info.match, GEMMSMITH_MATCH_NONE);
+  EXPECT_STREQ(info.config, "");
+  EXPECT_EQ(info.workspace_bytes, 32U << 20);
+}
+
+TEST_F(PlanTest, WorkspaceSizeIsWhatThePlanNeeds) {
+  Product product(options_);
+  std::size_t bytes = 7;
+  ASSERT_EQ(gemmsmithGetWorkspaceSize(handle_, &product.problem, &bytes), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(bytes, std::size_t{32} << 20);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  ASSERT_EQ(gemmsmithGetWorkspaceSize(handle_, &product.problem, &bytes), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(bytes, 0U);
+  product.problem.k = 0;
+  ASSERT_EQ(gemmsmithGetWorkspaceSize(handle_, &product.problem, &bytes), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(bytes, 0U);
+}
+
+// A8: a plan made for aligned pointers is not replayed on others; each operand counts.
+TEST_F(PlanTest, UnalignedPointersAreNotServedByAlignedPlans) {
+  for (const auto offset :
+       {&ProductOptions::offset_a, &ProductOptions::offset_b, &ProductOptions::offset_d}) {
+    ProductOptions options = options_;
+    options.*offset = 1;
+    Product product(options);
+    ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+    EXPECT_EQ(served_by(product), "cublaslt");
+  }
+}
+
+// A8: offsets of 8 elements keep 16 bytes, which is all that a kernel needs.
+TEST_F(PlanTest, SixteenByteAlignmentIsEnough) {
+  options_.offset_a = options_.offset_b = options_.offset_c = options_.offset_d = 8;
+  Product product(options_);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product, 1, 1), "kernel");
+}
+
+// A3, A6: leading dimensions whose bytes are no multiple of 16.
+TEST_F(PlanTest, OddLeadingDimensionsAreNotServed) {
+  for (const auto pad : {&ProductOptions::pad_a, &ProductOptions::pad_b, &ProductOptions::pad_d}) {
+    ProductOptions options = options_;
+    options.*pad = 1;
+    Product packed(options_);
+    ASSERT_EQ(load(TableMaker().kernel(packed, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+    Product product(options);
+    EXPECT_EQ(served_by(product), "cublaslt");
+    const gemmsmithPlanInfo_t info = plan_info(handle_, product.problem);
+    EXPECT_EQ(info.match, GEMMSMITH_MATCH_REJECTED);
+    EXPECT_STREQ(info.reason, "a pointer is less aligned than the plan needs");
+  }
+}
+
+TEST_F(PlanTest, PaddedLeadingDimensionsAreServed) {
+  Product packed(options_);
+  ASSERT_EQ(load(TableMaker().kernel(packed, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  options_.pad_a = 8;
+  options_.pad_b = 16;
+  options_.pad_c = 24;
+  options_.pad_d = 32;
+  Product product(options_);
+  EXPECT_EQ(served_by(product, 1, 1), "kernel");
+}
+
+// Other transposes, types and accumulators are other problems.
+TEST_F(PlanTest, OtherProblemsOfTheSameSizeAreNotServed) {
+  Product planned(options_);
+  ASSERT_EQ(load(TableMaker().kernel(planned, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  ProductOptions options = options_;
+  options.transa = GEMMSMITH_OP_N;
+  EXPECT_EQ(served_by(*std::make_unique<Product>(options)), "cublaslt");
+  options = options_;
+  options.type = GEMMSMITH_R_16BF;
+  EXPECT_EQ(served_by(*std::make_unique<Product>(options)), "cublaslt");
+  options = options_;
+  options.compute_type = GEMMSMITH_COMPUTE_16F;
+  EXPECT_EQ(served_by(*std::make_unique<Product>(options)), "cublaslt");
+}
+
+TEST_F(PlanTest, DeviceScalarsReachTheKernel) {
+  Product product(options_);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  product.problem.pointer_mode = GEMMSMITH_POINTER_MODE_DEVICE;
+  EXPECT_EQ(served_by(product, 2, 3), "kernel");
+  EXPECT_EQ(served_by(product, 1, 0), "kernel");
+  EXPECT_EQ(served_by(product, 0, 1), "kernel");
+}
+
+TEST_F(PlanTest, HalfDeviceScalarsAreLeftToCublasLt) {
+  options_.compute_type = GEMMSMITH_COMPUTE_16F;
+  Product product(options_);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product, 2, 3), "kernel");
+  product.problem.pointer_mode = GEMMSMITH_POINTER_MODE_DEVICE;
+  EXPECT_EQ(served_by(product, 2, 3), "cublaslt");
+  EXPECT_STREQ(plan_info(handle_, product.problem).reason,
+               "kernels do not read half-precision alpha and beta from the device");
+}
+
+// N4, N7: another architecture, name or number of SMs (MIG) has other winners.
+TEST_F(PlanTest, TableForAnotherDeviceIsRefused) {
+  Product product(options_);
+  TableOptions other;
+  other.device_name = "NVIDIA A100";
+  other.compute_capability = 80;
+  other.sm_count = 108;
+  EXPECT_EQ(load(TableMaker(other).kernel(product, kWithMaps)), GEMMSMITH_STATUS_ARCH_MISMATCH);
+  EXPECT_STREQ(gemmsmithGetLastErrorString(),
+               "plan table from memory: made for NVIDIA A100 (sm_80, 108 SMs), but the current "
+               "device is NVIDIA H200 (sm_90, 132 SMs); load a table made for it, or make the "
+               "other device current first");
+  EXPECT_EQ(served_by(product), "cublaslt");
+  other = {};
+  other.sm_count = 66;
+  EXPECT_EQ(load(TableMaker(other).kernel(product, kWithMaps)), GEMMSMITH_STATUS_ARCH_MISMATCH);
+}
+
+// A table may be loaded before any context exists; plans then only serve its own device.
+TEST_F(PlanTest, TableLoadedWithoutContextServesOnlyItsDevice) {
+  Product product(options_);
+  use_device(-1);
+  TableOptions other;
+  other.sm_count = 66;
+  ASSERT_EQ(load(TableMaker(other).kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  use_device(0);
+  EXPECT_EQ(served_by(product), "cublaslt");
+  EXPECT_STREQ(plan_info(handle_, product.problem).reason,
+               "no plan table is loaded for this device");
+}
+
+// N5: a kernel that the driver does not take.
+TEST_F(PlanTest, KernelsThatDoNotLoadAreLeftToCublasLt) {
+  Product product(options_);
+  gpu().fail_module_load = true;
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product), "cublaslt");
+  const gemmsmithPlanInfo_t info = plan_info(handle_, product.problem);
+  EXPECT_EQ(info.match, GEMMSMITH_MATCH_REJECTED);
+  EXPECT_STREQ(info.reason, "the driver did not load the plan's kernel");
+}
+
+// N8: tensor maps that the driver does not encode.
+TEST_F(PlanTest, FailedTensorMapsAreLeftToCublasLt) {
+  Product product(options_);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  gpu().fail_encode = true;
+  EXPECT_EQ(served_by(product), "cublaslt");
+}
+
+TEST_F(PlanTest, FailedLaunchIsReported) {
+  Product product(options_);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  gpu().fail_launch = true;
+  EXPECT_EQ(product.run(handle_), GEMMSMITH_STATUS_EXECUTION_FAILED);
+  EXPECT_STREQ(gemmsmithGetLastErrorString(),
+               "launching a kernel of the plan table failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: "
+               "made up by the fake driver");
+}
+
+TEST_F(PlanTest, VendorPlanServesItsProblem) {
+  Product product(options_);
+  ASSERT_EQ(load(TableMaker().vendor(product, kVendor)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product), "vendor");
+  EXPECT_EQ(served_by(product), "vendor");
+  EXPECT_EQ(served_by(product, 2, 1), "vendor");
+  const gemmsmithPlanInfo_t info = plan_info(handle_, product.problem);
+  EXPECT_EQ(info.source, GEMMSMITH_SOURCE_VENDOR);
+  EXPECT_STREQ(info.config, kVendor);
+  product.problem.pointer_mode = GEMMSMITH_POINTER_MODE_DEVICE;
+  EXPECT_EQ(served_by(product, 2, 1), "vendor");
+}
+
+// A plan names the library's exact version.
+TEST_F(PlanTest, VendorPlansOfAnotherVersionAreNotServed) {
+  Product product(options_);
+  TableOptions older;
+  older.cublas_version = "12.9.1";
+  ASSERT_EQ(load(TableMaker(older).vendor(product, kVendor)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product), "cublaslt");
+  EXPECT_STREQ(plan_info(handle_, product.problem).reason,
+               "the plan belongs to another version of cuBLASLt");
+}
+
+TEST_F(PlanTest, VendorPlansThatFailTheirCheckAreNotServed) {
+  Product product(options_);
+  fake_lt().has_hopper_kernels = false;
+  ASSERT_EQ(load(TableMaker().vendor(product, kVendor)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product), "cublaslt");
+  EXPECT_STREQ(plan_info(handle_, product.problem).reason,
+               "cuBLASLt does not accept the plan's configuration here");
+}
+
+// A plan that needs more workspace than a call gives does not serve that call, but the next.
+TEST_F(PlanTest, WorkspaceDecidesCallByCall) {
+  Product product(options_);
+  const std::int64_t needed = 2 * 64 * 64 * 4;
+  ASSERT_EQ(load(TableMaker().vendor(product, "cublaslt:a66.t20.s35.k2.r2", needed)),
+            GEMMSMITH_STATUS_SUCCESS);
+  std::size_t bytes = 0;
+  ASSERT_EQ(gemmsmithGetWorkspaceSize(handle_, &product.problem, &bytes), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(bytes, static_cast<std::size_t>(needed));
+  product.workspace_bytes = 256;
+  EXPECT_EQ(served_by(product), "cublaslt");
+  product.workspace_bytes = bytes;
+  EXPECT_EQ(served_by(product), "vendor");
+  product.workspace_bytes = 256;
+  EXPECT_EQ(product.run_and_compare(handle_), "");
+  EXPECT_EQ(fake_lt().heuristic_calls, 1);
+}
+
+// I1: kernels are on the device once the table is loaded; nothing is loaded during capture.
+TEST_F(PlanTest, CaptureUsesResidentKernels) {
+  Product product(options_);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  const int loaded = gpu().modules_loaded;
+  gpu().is_capturing = true;
+  EXPECT_EQ(served_by(product), "kernel");
+  EXPECT_EQ(gpu().modules_loaded, loaded);
+}
+
+// I1, I8: a context whose kernels are not there yet captures cuBLASLt's, and gets ours later.
+TEST_F(PlanTest, CaptureWithoutResidentKernelsUsesCublasLt) {
+  Product product(options_);
+  use_device(1);
+  ASSERT_EQ(product.run_and_compare(handle_), "");
+  use_device(-1);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  use_device(1);
+  gpu().is_capturing = true;
+  const int launches = gpu().launches;
+  EXPECT_EQ(product.run_and_compare(handle_), "");
+  EXPECT_EQ(gpu().launches, launches);
+  gpu().is_capturing = false;
+  EXPECT_EQ(served_by(product), "kernel");
+}
+
+TEST_F(PlanTest, NewTableReplacesTheOldOne) {
+  Product product(options_);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product), "kernel");
+  ASSERT_EQ(load(TableMaker().vendor(product, kVendor)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product), "vendor");
+}
+
+// What one handle remembers is nothing to another, even at the same address.
+TEST_F(PlanTest, HandlesDoNotShareWhatTheyRemember) {
+  Product product(options_);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product), "kernel");
+  ASSERT_EQ(gemmsmithDestroy(handle_), GEMMSMITH_STATUS_SUCCESS);
+  ASSERT_EQ(gemmsmithCreate(&handle_), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product), "cublaslt");
+}
+
+TEST_F(PlanTest, EveryTruncationIsRefusedAndTheTableInUseStays) {
+  Product product(options_);
+  const TableMaker maker = std::move(TableMaker().kernel(product, kWithMaps));
+  ASSERT_EQ(load(maker), GEMMSMITH_STATUS_SUCCESS);
+  const std::string bytes = maker.bytes();
+  for (std::size_t size = 0; size < bytes.size(); size += 1 + size / 16)
+    ASSERT_EQ(gemmsmithLoadPlanTableFromMemory(handle_, bytes.data(), size),
+              GEMMSMITH_STATUS_INVALID_VALUE)
+        << size;
+  EXPECT_EQ(served_by(product), "kernel");
+}
+
+TEST_F(PlanTest, DamagedBytesAreRefused) {
+  Product product(options_);
+  const std::string bytes = TableMaker().kernel(product, kWithMaps).bytes();
+  for (std::size_t at = 0; at < bytes.size(); at += 7) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    ASSERT_EQ(gemmsmithLoadPlanTableFromMemory(handle_, damaged.data(), damaged.size()),
+              GEMMSMITH_STATUS_INVALID_VALUE)
+        << at;
+  }
+}
+
+TEST_F(PlanTest, TableFilesAreLoaded) {
+  Product product(options_);
+  const auto path = std::filesystem::temp_directory_path() / "gemmsmith_runtime_test.plan";
+  {
+    const std::string bytes = TableMaker().kernel(product, kWithMaps).bytes();
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+  EXPECT_EQ(gemmsmithLoadPlanTable(handle_, path.c_str()), GEMMSMITH_STATUS_SUCCESS)
+      << gemmsmithGetLastErrorString();
+  EXPECT_EQ(served_by(product), "kernel");
+  std::filesystem::remove(path);
+}
+
+TEST_F(PlanTest, MissingFilesAndNullsAreNamed) {
+  EXPECT_EQ(gemmsmithLoadPlanTable(handle_, "/nowhere/h200.plan"), GEMMSMITH_STATUS_INVALID_VALUE);
+  EXPECT_NE(std::string(gemmsmithGetLastErrorString()).find("/nowhere/h200.plan"),
+            std::string::npos);
+  EXPECT_EQ(gemmsmithLoadPlanTable(handle_, nullptr), GEMMSMITH_STATUS_INVALID_VALUE);
+  EXPECT_STREQ(gemmsmithGetLastErrorString(), "path is NULL: pass a plan table's file name");
+  EXPECT_EQ(gemmsmithLoadPlanTableFromMemory(handle_, nullptr, 4), GEMMSMITH_STATUS_INVALID_VALUE);
+  EXPECT_STREQ(gemmsmithGetLastErrorString(), "data is NULL: pass a plan table's bytes");
+  Product product(options_);
+  EXPECT_EQ(gemmsmithGetPlanInfo(handle_, &product.problem, nullptr),
+            GEMMSMITH_STATUS_INVALID_VALUE);
+  EXPECT_STREQ(gemmsmithGetLastErrorString(), "info is NULL: pass a gemmsmithPlanInfo_t");
+  gemmsmithPlanInfo_t info = {};
+  EXPECT_EQ(gemmsmithGetPlanInfo(handle_, &product.problem, &info), GEMMSMITH_STATUS_INVALID_VALUE);
+  EXPECT_EQ(gemmsmithGetWorkspaceSize(handle_, &product.problem, nullptr),
+            GEMMSMITH_STATUS_INVALID_VALUE);
+  EXPECT_STREQ(gemmsmithGetLastErrorString(), "bytes is NULL: pass the address of a size_t");
+}
+
+// J1, J6, J11: 32 threads start together on a cold handle, on same and different problems.
+TEST_F(PlanTest, ManyThreadsShareAColdHandle) {
+  std::vector<ProductOptions> shapes;
+  TableMaker maker;
+  for (int i = 0; i < 8; ++i) {
+    ProductOptions options;
+    options.m = 64 + 8 * i;
+    options.n = 24;
+    options.k = 32;
+    shapes.push_back(options);
+    Product product(options);
+    if (i % 3 == 0) maker.kernel(product, "sm80_mma:m16.n32.wm1.wn1.k32.s2");
+    if (i % 3 == 1) maker.vendor(product, kVendor);
+  }
+  use_device(-1);
+  ASSERT_EQ(load(maker), GEMMSMITH_STATUS_SUCCESS);
+  std::atomic<bool> go{false};
+  std::vector<std::string> failures(32);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < failures.size(); ++t)
+    threads.emplace_back([&, t] {
+      use_device(static_cast<int>(t % 2));
+      while (!go) std::this_thread::yield();
+      for (int round = 0; round < 3; ++round)
+        for (std::size_t i = 0; i < shapes.size(); ++i) {
+          Product product(shapes[(i + t) % shapes.size()]);
+          if (auto difference = product.run_and_compare(handle_, 1, 1); difference != "")
+            failures[t] = difference;
+        }
+    });
+  go = true;
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& failure : failures) EXPECT_EQ(failure, "");
+}
+
+// A table may be replaced while other threads multiply.
+TEST_F(PlanTest, TablesMayBeReplacedDuringCalls) {
+  Product shape(options_);
+  const TableMaker kernel = std::move(TableMaker().kernel(shape, kPlain));
+  const TableMaker vendor = std::move(TableMaker().vendor(shape, kVendor));
+  std::atomic<bool> done{false};
+  std::vector<std::string> failures(4);
+  std::vector<std::thread> threads;
+  for (std::string& failure : failures)
+    threads.emplace_back([&] {
+      use_device(0);
+      Product product(options_);
+      while (!done)
+        if (auto difference = product.run_and_compare(handle_); difference != "")
+          failure = difference;
+    });
+  for (int i = 0; i < 20; ++i)
+    ASSERT_EQ(load(i % 2 == 0 ? kernel : vendor), GEMMSMITH_STATUS_SUCCESS);
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& failure : failures) EXPECT_EQ(failure, "");
+}
+
+}  // namespace
+}  // namespace gemmsmith::runtime
