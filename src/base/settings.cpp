@@ -94,10 +94,10 @@ void Settings::set_flag(std::string_view name, std::string value) {
   values_[std::string(name)] = {std::move(value), flag};
 }
 
-const Setting& Settings::at(std::string_view name) const { return values_.find(name)->second; }
+const SettingValue& Settings::at(std::string_view name) const { return values_.find(name)->second; }
 
 Result<std::int64_t> Settings::integer(std::string_view name, std::int64_t least) const {
-  const Setting& setting = at(name);
+  const SettingValue& setting = at(name);
   auto value = parse_int64(setting.value);
   if (!value || *value < least)
     return fail(ErrorCode::kBadInput, "{} = '{}' ({}): expected a whole number of at least {}",

@@ -13,7 +13,7 @@
 
 namespace gemmsmith {
 
-struct Setting {
+struct SettingValue {
   std::string value;
   std::string origin;  // "default", "file PATH", "environment GEMMSMITH_DEVICE", "flag --device"
 };
@@ -31,15 +31,15 @@ class Settings {
 
   void set_flag(std::string_view name, std::string value);
 
-  const Setting& at(std::string_view name) const;
+  const SettingValue& at(std::string_view name) const;
   const std::string& value(std::string_view name) const { return at(name).value; }
   // A whole number of at least `least`; the error names the setting and where it came from.
   Result<std::int64_t> integer(std::string_view name, std::int64_t least) const;
 
-  const std::map<std::string, Setting, std::less<>>& all() const { return values_; }
+  const std::map<std::string, SettingValue, std::less<>>& all() const { return values_; }
 
  private:
-  std::map<std::string, Setting, std::less<>> values_;
+  std::map<std::string, SettingValue, std::less<>> values_;
 };
 
 }  // namespace gemmsmith

@@ -1,5 +1,6 @@
 // gemmsmith tune: the main job. Shapes in; kernels compiled, proved right, timed against the
 // vendor's libraries in the same run; the winners stored and tested once more in a fresh process.
+#include <cmath>
 #include <iostream>
 #include <memory>
 
@@ -9,6 +10,7 @@
 #include "cli/verb.h"
 #include "device/recording.h"
 #include "report/scoreboard.h"
+#include "space/family.h"
 
 namespace gemmsmith::cli {
 namespace {
