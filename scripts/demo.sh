@@ -15,4 +15,4 @@ else
   echo "demo: no GPU here; replaying the recorded H200 ($device)" >&2
 fi
 
-"$gemmsmith" tune --device "$device" --shapes "$shapes" --store "$store" --scoreboard
+"$gemmsmith" tune --device "$device" --shapes "$shapes" --store "$store"
