@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <cstdio>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -319,6 +319,8 @@ Result<int> run(const Context& context) {
 }  // namespace gemmsmith
 
 int main() {
+  // Lines survive a hang or a kill.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const auto context = gemmsmith::open_context();
   if (!context) {
     fmt::print("unavailable: {}\n", context.error().what);
