@@ -1,0 +1,128 @@
+// host_cost.cpp -- what a gemmsmithMatmul call costs the host, apart from the driver's own time:
+// the fake driver of the runtime's tests counts launches and returns at once.
+//
+//   bench_host_cost     ns a call: seen before, with new pointers, out of a table of 4096 plans
+//
+// Beside them cublasLtMatmul's bookkeeping is not visible here; its 6 to 9 us a call were measured
+// on an H200 host (docs/measuring.md).
+#include <benchmark/benchmark.h>
+#include <cuda.h>
+#include <gemmsmith/gemmsmith.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "plan/plan_table_writer.h"
+#include "runtime/fake_gpu.h"
+
+namespace gemmsmith {
+namespace {
+
+constexpr int kShapes = 4096;
+constexpr const char* kConfig = "sm90_ws:s2";
+
+// As the C API would translate problem_of(index).
+Problem row_major(int index) {
+  Problem problem;
+  problem.m = 64;
+  problem.n = 64 + 8 * index;
+  problem.k = 256;
+  return *make_problem(problem);
+}
+
+gemmsmithProblem_t problem_of(int index) {
+  const Problem our = row_major(index);
+  gemmsmithProblem_t problem = {};
+  problem.size = sizeof problem;
+  problem.transa = GEMMSMITH_OP_T;
+  problem.transb = GEMMSMITH_OP_N;
+  problem.type = GEMMSMITH_R_16F;
+  problem.compute_type = GEMMSMITH_COMPUTE_32F;
+  problem.m = our.n;
+  problem.n = our.m;
+  problem.k = our.k;
+  problem.lda = our.ldb;
+  problem.ldb = our.lda;
+  problem.ldc = our.ldc;
+  problem.ldd = our.ldd;
+  return problem;
+}
+
+void require(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "bench_host_cost: %s: %s\n", what, gemmsmithGetLastErrorString());
+  std::exit(1);
+}
+
+std::string table() {
+  plan::PlanTableWriter writer({"NVIDIA H200", 90, 132, "13.1.0", "nvrtc 13.0"});
+  const auto config = parse_config(kConfig, kernel_families());
+  for (int i = 0; i < kShapes; ++i)
+    require(writer
+                .add_kernel_plan(row_major(i), *config, *known_target("h200"),
+                                 {"FAKE gemm tn maps f16", "gemm", 128, 0}, {})
+                .has_value(),
+            "adding a plan");
+  return *writer.bytes();
+}
+
+gemmsmithHandle_t prepared_handle() {
+  static gemmsmithHandle_t handle = [] {
+    setenv("GEMMSMITH_LIBCUDA", GEMMSMITH_FAKE_GPU, 1);
+    fake_gpu().skip_work = true;
+    gemmsmithHandle_t created = nullptr;
+    require(gemmsmithCreate(&created) == GEMMSMITH_STATUS_SUCCESS, "creating");
+    const std::string bytes = table();
+    require(gemmsmithLoadPlanTableFromMemory(created, bytes.data(), bytes.size()) ==
+                GEMMSMITH_STATUS_SUCCESS,
+            "loading");
+    return created;
+  }();
+  CUcontext context = nullptr;
+  cuDevicePrimaryCtxRetain(&context, 0);
+  cuCtxSetCurrent(context);
+  return handle;
+}
+
+void* address(std::size_t value) { return reinterpret_cast<void*>(value); }
+
+// Calls of `distinct` problems and pointers in turn. More than a thread remembers: each is bound
+// anew.
+void multiply(benchmark::State& state) {
+  gemmsmithHandle_t handle = prepared_handle();
+  const auto distinct = static_cast<std::size_t>(state.range(0));
+  std::vector<gemmsmithProblem_t> problems;
+  for (std::size_t i = 0; i < distinct; ++i) problems.push_back(problem_of(static_cast<int>(i)));
+  const float one = 1;
+  const float zero = 0;
+  std::size_t i = 0;
+  for (auto _ : state) {
+    const gemmsmithStatus_t status =
+        gemmsmithMatmul(handle, &problems[i], &one, address(0x1000000), address(0x2000000), &zero,
+                        nullptr, address(0x3000000), nullptr, 0, nullptr);
+    require(status == GEMMSMITH_STATUS_SUCCESS, "multiplying");
+    if (++i == distinct) i = 0;
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(multiply)->ArgName("distinct_calls")->Arg(1)->Arg(64)->Arg(kShapes);
+BENCHMARK(multiply)->ArgName("distinct_calls")->Arg(64)->Threads(2)->UseRealTime();
+
+void find_plan(benchmark::State& state) {
+  const auto plans = plan::PlanTable::from_bytes(table(), "bench");
+  std::vector<plan::PlanKey> keys;
+  for (int i = 0; i < kShapes; ++i) keys.push_back(plan::key_of(row_major((i * 1021) % kShapes)));
+  std::size_t i = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(plans->find(keys[i]));
+    if (++i == keys.size()) i = 0;
+  }
+}
+BENCHMARK(find_plan);
+
+}  // namespace
+}  // namespace gemmsmith
+
+BENCHMARK_MAIN();
