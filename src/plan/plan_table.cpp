@@ -1,9 +1,9 @@
 #include "plan/plan_table.h"
 
-#include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -167,11 +167,53 @@ tl::unexpected<Error> about(const std::string& name, const Error& error) {
               name, error.what);
 }
 
-std::uint8_t alignment_class(std::int64_t bytes) {
-  if (bytes % 16 == 0) return 0;
-  if (bytes % 8 == 0) return 1;
-  return bytes % 4 == 0 ? 2 : 3;
+// 0 for a multiple of 16 bytes, 1 of 8, 2 of 4, else 3; of both numbers at once.
+unsigned alignment_class(std::int64_t pointer, std::int64_t stride) {
+  const auto lowest_bit = std::countr_zero(static_cast<std::uint64_t>(pointer | stride | 16));
+  return lowest_bit < 1 ? 3U : static_cast<unsigned>(4 - lowest_bit);
 }
+
+// Where a key's search begins: its bytes, mixed by multiplication (the finaliser of MurmurHash3).
+std::size_t hash_of(const PlanKey& key) {
+  std::array<std::uint64_t, sizeof(PlanKey) / 8> words;
+  std::memcpy(words.data(), &key, sizeof key);
+  std::uint64_t hash = 0;
+  for (const std::uint64_t word : words) {
+    hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
+    hash ^= hash >> 33;
+  }
+  return static_cast<std::size_t>(hash * 0xc4ceb9fe1a85ec53ULL >> 32);
+}
+
+// Finds entries by their keys: open addressing, at most half full.
+class Index {
+ public:
+  void build(std::span<const PlanEntry> entries) {
+    entries_ = entries;
+    slots_.assign(std::bit_ceil(2 * entries.size() + 2), kFree);
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      slots_[slot_of(entries[i].key)] = static_cast<std::uint32_t>(i);
+  }
+
+  const PlanEntry* find(const PlanKey& key) const {
+    const std::uint32_t index = slots_[slot_of(key)];
+    return index == kFree ? nullptr : &entries_[index];
+  }
+
+ private:
+  static constexpr std::uint32_t kFree = 0xffffffffU;
+
+  // The key's slot, or the free one where it would be.
+  std::size_t slot_of(const PlanKey& key) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t slot = hash_of(key) & mask;
+    while (slots_[slot] != kFree && entries_[slots_[slot]].key != key) slot = (slot + 1) & mask;
+    return slot;
+  }
+
+  std::span<const PlanEntry> entries_;
+  std::vector<std::uint32_t> slots_;
+};
 
 }  // namespace
 
@@ -185,7 +227,7 @@ PlanKey key_of(const Problem& problem) {
   key.accumulator = static_cast<std::uint8_t>(problem.accumulator);
   key.layout = static_cast<std::uint8_t>(problem.layout);
   const auto operand = [&](int place, int alignment, std::int64_t ld) {
-    const std::uint8_t bits = alignment_class(std::gcd(alignment, ld * size_bytes(problem.type)));
+    const unsigned bits = alignment_class(alignment, ld * size_bytes(problem.type));
     key.alignment = static_cast<std::uint8_t>(key.alignment | bits << (2 * place));
   };
   operand(0, problem.alignment.a, problem.lda);
@@ -199,6 +241,13 @@ struct PlanTable::Storage {
   MappedFile file;
   std::vector<std::uint64_t> copy;  // 8-byte units: entries hold 64-bit numbers
   View view;
+  Index index;
+
+  Result<void> take(std::string_view bytes) {
+    GEMMSMITH_TRY(view, read(bytes));
+    index.build(view.entries);
+    return {};
+  }
 };
 
 PlanTable::PlanTable(std::unique_ptr<Storage> storage) : storage_(std::move(storage)) {}
@@ -209,9 +258,8 @@ PlanTable::~PlanTable() = default;
 Result<PlanTable> PlanTable::open(const std::filesystem::path& path) {
   auto storage = std::make_unique<Storage>();
   GEMMSMITH_TRY(storage->file, MappedFile::open(path));
-  Result<View> view = read(storage->file.bytes());
-  if (!view) return about(path.string(), view.error());
-  storage->view = *view;
+  const Result<void> taken = storage->take(storage->file.bytes());
+  if (!taken) return about(path.string(), taken.error());
   return PlanTable(std::move(storage));
 }
 
@@ -219,9 +267,9 @@ Result<PlanTable> PlanTable::from_bytes(std::string_view bytes, const std::strin
   auto storage = std::make_unique<Storage>();
   storage->copy.resize((bytes.size() + 7) / 8);
   if (!bytes.empty()) std::memcpy(storage->copy.data(), bytes.data(), bytes.size());
-  Result<View> view = read({reinterpret_cast<const char*>(storage->copy.data()), bytes.size()});
-  if (!view) return about(name, view.error());
-  storage->view = *view;
+  const Result<void> taken =
+      storage->take({reinterpret_cast<const char*>(storage->copy.data()), bytes.size()});
+  if (!taken) return about(name, taken.error());
   return PlanTable(std::move(storage));
 }
 
@@ -239,13 +287,7 @@ std::string_view PlanTable::compiler_version() const {
 
 std::span<const PlanEntry> PlanTable::entries() const { return storage_->view.entries; }
 
-const PlanEntry* PlanTable::find(const PlanKey& key) const {
-  const std::span<const PlanEntry> entries = storage_->view.entries;
-  const auto found =
-      std::lower_bound(entries.begin(), entries.end(), key,
-                       [](const PlanEntry& entry, const PlanKey& k) { return entry.key < k; });
-  return found != entries.end() && found->key == key ? &*found : nullptr;
-}
+const PlanEntry* PlanTable::find(const PlanKey& key) const { return storage_->index.find(key); }
 
 std::size_t PlanTable::kernel_count() const { return storage_->view.kernels.size(); }
 

@@ -84,7 +84,8 @@ class PlanTable {
 
   // Ascending by key.
   std::span<const PlanEntry> entries() const;
-  // A binary search: no allocation, no lock. Null where there is no plan.
+  // One or two probes of a hash table made while opening: no allocation, no lock. Null where there
+  // is no plan.
   const PlanEntry* find(const PlanKey& key) const;
 
   std::size_t kernel_count() const;
