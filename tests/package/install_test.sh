@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# install_test.sh SOURCE BUILD CC CMAKE -- installs to a fresh prefix, moves the prefix, and builds
+# install_test.sh SOURCE BUILD CC CXX CMAKE -- installs to a fresh prefix, moves the prefix, and builds
 # examples/consumer against it three ways: CMake's package, pkg-config as C99, and the C++ face.
 set -euo pipefail
-source_dir=$1 build_dir=$2 cc=$3 cmake=$4
+source_dir=$1 build_dir=$2 cc=$3 cxx=$4 cmake=$5
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -24,6 +24,14 @@ pkg-config --modversion gemmsmith
 "$cc" -std=c99 -Wall -Wextra -Wpedantic -Werror "$source_dir/examples/consumer/consumer.c" \
   $(pkg-config --cflags --libs gemmsmith) -Wl,-rpath,"$library_dir" -o "$work/by_pkg_config"
 "$work/by_pkg_config"
+
+echo "-- the C++ face"
+printf '#include <gemmsmith/gemmsmith.hpp>\nint main() { return gemmsmithGetVersion() > 0 ? 0 : 1; }\n' \
+  >"$work/face.cpp"
+# shellcheck disable=SC2046
+"$cxx" -std=c++17 -Wall -Wextra -Wpedantic -Werror "$work/face.cpp" \
+  $(pkg-config --cflags --libs gemmsmith) -Wl,-rpath,"$library_dir" -o "$work/face"
+"$work/face"
 
 echo "-- what the library needs and what the program is"
 if ldd "$library_dir/libgemmsmith.so.0" | grep -E "not found|libcuda|libcublas|libnvrtc|sqlite"; then
