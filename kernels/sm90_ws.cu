@@ -18,28 +18,34 @@
 //
 // Parameters (config.cuh): kTileM 64..256 by 64; kTileN 8..256 by 8; kTileK a multiple of 64;
 // kStages >= 2; kConsumers 1, 2; kSchedule 0 cooperative, 1 pingpong; kClusterM, kClusterN;
-// kEpilogue 0 TMA store, 1 direct; kSplit 0, 1.
+// kEpilogue 0 TMA store, 1 rows (any D); kSplit 0, 1.
 //
-// Legality. With columns(=C) and row_blocks(=R) of one consumer:
+// Legality, with R 64-row blocks and C columns of one consumer:
 //   cooperative, 2 consumers, tile_m % 128 == 0:  R = tile_m / 128, C = tile_n
-//   cooperative, 2 consumers, otherwise:          R = tile_m / 64,  C = tile_n / 2  (tile_n % 16 ==
-//   0) pingpong (2 consumers) or 1 consumer:         R = tile_m / 64,  C = tile_n accumulator
-//   registers: R * C / 2 for f32, R * C / 4 for f16; at most 192. multicast slices: tile_m /
-//   cluster_n and tile_n / cluster_m are multiples of 8. kSplit: cluster_m * cluster_n == 1,
-//   cooperative, one tile a cluster (not persistent). pingpong wants persistent launches: with one
-//   tile a CTA its second consumer idles.
+//   cooperative, 2 consumers, otherwise:          R = tile_m / 64,  C = tile_n / 2
+//   pingpong (2 consumers) or 1 consumer:         R = tile_m / 64,  C = tile_n
+// - C is a multiple of 8, at most 256.
+// - Accumulator registers: R * C / 2 for f32, R * C / 4 for f16; at most 192.
+// - Multicast slices: tile_m / cluster_n and tile_n / cluster_m are multiples of 8.
+// - kEpilogue 0: n and ldd are multiples of 8, D's base 16-byte aligned.
+// - kSplit: cluster_m * cluster_n == 1, not pingpong, one tile a cluster (not persistent), split_k
+//   2..16 (above 8 non-portable), split_k CTAs a tile; kEpilogue has no effect.
+// - Pingpong wants persistent launches: with one tile a CTA its second consumer idles.
+//
 // Dynamic shared memory in bytes, at most 232448:
 //   stages * (tile_m + tile_n) * tile_k * 2
-//   + consumers * staging, staging = kEpilogue == 0 && kSplit == 0
-//                                      ? (C > 64 ? 2 : 1) * min(C, 64) * 128 : 0
-//   + kSplit * consumers * (split_k - 1) * ceil(R * C / 8 / split_k) * 2048
-//   + 16 * stages + 16
+//   + 16 * stages
+//   + consumers * (kSplit ? split_k * ceil(R * C / 8 / split_k) * 2048
+//                  : kEpilogue == 0 ? (C > 64 ? 2 : 1) * min(C, 64) * 128
+//                  : C >= 64 ? 8192 : 0)
+//
 // Threads: 128 * consumers + (consumers == 2 && accumulator registers > 96 ? 128 : 32).
-// Tensor maps (inner dimension first; L2 promotion 256 B; out of bounds reads as zero):
+//
+// Tensor maps, inner dimension first; out of bounds reads as zero:
 //   A {k, m}, stride lda, box {64, tile_m / cluster_n}, 128-byte swizzle
 //   B {k, n}, stride ldb, box {64, tile_n / cluster_m}, 128-byte swizzle
-//   D {n, m}, stride ldd, box {X, 64}, X the largest of 64, 32, 16, 8 that divides C, swizzle
-//     128 B, 64 B, 32 B, none; unused (may be zero) when kEpilogue == 1 or kSplit != 0.
+//   D {n, m}, stride ldd, box {X, 64}, X the largest of 64, 32, 16, 8 that divides C, swizzled over
+//     the box's row: 128, 64, 32 bytes, none. May be zero when kEpilogue == 1 or kSplit == 1.
 #include "config.cuh"
 #include "parts/args.cuh"
 #include "parts/mbarrier.cuh"
@@ -99,11 +105,11 @@ constexpr u32 kSlabBytesA = kTileM * kSlabRowBytes;
 constexpr u32 kSlabBytesB = kTileN * kSlabRowBytes;
 constexpr u32 kStageBytes = kSlabs * (kSlabBytesA + kSlabBytesB);
 constexpr u32 kStagingOffset = kStages * kStageBytes;
-constexpr u32 kStagingBytes = kSplit != 0 ? 0
+constexpr u32 kStagingBytes = kSplit == 1 ? 0  // of one consumer
                               : kStagesD  ? store_staging_bytes(kColumns)
-                                          : store_rows_bytes(kColumns);  // of one consumer
+                                          : store_rows_bytes(kColumns);
 constexpr u32 kBarrierOffset = kStagingOffset + kConsumers * kStagingBytes;
-constexpr u32 kExchangeOffset = kBarrierOffset + 16 * kStages + 16;
+constexpr u32 kExchangeOffset = kBarrierOffset + 16 * kStages;
 
 static_assert(kTileM % 64 == 0 && kTileN % 8 == 0 && kTileK % 64 == 0, "tile is not whole blocks");
 static_assert(kStages >= 2, "a stage is released only once the next one has been issued");
@@ -152,9 +158,6 @@ struct Place {  // where this CTA stands
   __device__ __forceinline__ u32 empty(u32 stage) const {
     return shared + kBarrierOffset + 8 * (kStages + stage);
   }
-  __device__ __forceinline__ u32 partials(u32 consumer) const {
-    return shared + kBarrierOffset + 8 * (2 * kStages + consumer);
-  }
   __device__ __forceinline__ u32 stage(u32 index) const { return shared + index * kStageBytes; }
 };
 
@@ -178,7 +181,7 @@ struct Walk {
 };
 
 __device__ __forceinline__ Walk start_walk(const GemmArgs& args) {
-  const u32 ctas = kSplit != 0 ? static_cast<u32>(args.split_k) : kClusterTiles;
+  const u32 ctas = kSplit == 1 ? static_cast<u32>(args.split_k) : kClusterTiles;
   return {blockIdx.x / ctas, gridDim.x / ctas, static_cast<u32>(ceil_div(args.tiles_m, kClusterM)),
           static_cast<u32>(ceil_div(args.tiles_n, kClusterN))};
 }
@@ -360,7 +363,7 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
       releaser.release(place.empty(ring.stage == 0 ? kStages - 1 : ring.stage - 1));
     }
 
-    if constexpr (kSplit != 0) {
+    if constexpr (kSplit == 1) {
       if (k_tiles == 0) {
 #pragma unroll
         for (int i = 0; i < kRowBlocks; ++i) {
@@ -371,24 +374,12 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
       const Shares shares{kRowBlocks * kColumns / 8, args.split_k};
       const int rank = static_cast<int>(place.rank);
       const u32 exchange = place.shared + kExchangeOffset + consumer * shares.exchange_bytes();
-      if constexpr (kSplit == 1) {
-        cluster_wait();
-        split_send<kColumns / 8>(shares, rank, exchange, blocks);
-        cluster_arrive();
-        cluster_wait();
-      } else {
-        if constexpr (kConsumers == 2) named_barrier_sync(kTurnBarrier, kConsumerThreads);
-        const u32 outgoing =
-            place.shared + consumer * (kRowBlocks * kColumns / 8) * kExchangeGroupBytes;
-        cluster_wait();
-        split_send_bulk<kColumns / 8>(shares, rank, outgoing, exchange, place.partials(consumer),
-                                      kStagingBarrier + consumer, blocks);
-        mbarrier_wait_cluster(place.partials(consumer), 0);
-        cluster_arrive();
-      }
+      cluster_wait();  // the peers have started
+      split_send<kColumns / 8>(shares, rank, exchange, blocks);
+      cluster_arrive();
+      cluster_wait();  // everything has been sent
       split_reduce_and_store<kElementType, kColumns / 8>(args, scale, shares, rank, row, column,
                                                          exchange);
-      if constexpr (kSplit == 2) cluster_wait();
     } else {
 #pragma unroll
       for (int i = 0; i < kRowBlocks; ++i) {
@@ -414,22 +405,12 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
 // ---- the kernel
 // ----------------------------------------------------------------------------------
 
-__device__ __forceinline__ void init_barriers(const GemmArgs& args, const Place& place) {
+__device__ __forceinline__ void init_barriers(const Place& place) {
   const u32 lane = threadIdx.x % 32;
   constexpr u32 kReleases = (kPingpong ? 1 : kConsumers) * 4 * kSources;  // one a warp a source
   if (lane < kStages) {
     mbarrier_init(place.full(lane), 1);
     mbarrier_init(place.empty(lane), kReleases);
-  }
-  if constexpr (kSplit != 0) {
-    if (lane < kConsumers) {
-      mbarrier_init(place.partials(lane), 1);
-      const Shares shares{kRowBlocks * kColumns / 8, args.split_k};
-      const int rank = static_cast<int>(place.rank);
-      const int own = shares.first(rank + 1) - shares.first(rank);
-      mbarrier_arrive_expect(place.partials(lane),
-                             static_cast<u32>(args.split_k * own) * kExchangeGroupBytes);
-    }
   }
   fence_mbarrier_init();
   __syncwarp();
@@ -446,7 +427,7 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
   // 1024: the swizzle repeats every 8 rows of 128 bytes. Nothing else lies in shared memory.
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 warp = uniform(threadIdx.x / 32);
-  const u32 rank = kMulticast || kSplit != 0 ? cluster_rank() : 0;
+  const u32 rank = kMulticast || kSplit == 1 ? cluster_rank() : 0;
   const Place place{shared_address(shared), rank, kMulticast ? rank % kClusterM : 0,
                     kMulticast ? rank / kClusterM : 0};
   const bool produces = warp == kProducerWarp;
@@ -457,10 +438,10 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
       tma_prefetch_map(map_b);
       if constexpr (kStagesD) tma_prefetch_map(map_d);
     }
-    init_barriers(args, place);
+    init_barriers(place);
   }
   // Without multicast the producer need not wait for anyone to start loading.
-  if constexpr (kMulticast || kSplit != 0) cluster_arrive();
+  if constexpr (kMulticast || kSplit == 1) cluster_arrive();
   if constexpr (kMulticast) cluster_wait();
   if constexpr (!kMulticast) {
     if (produces) {
@@ -478,7 +459,7 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
       produce(map_a, map_b, args, place);
     }
     __syncwarp();
-    if constexpr (kSplit != 0) {
+    if constexpr (kSplit == 1) {  // the cluster's barrier counts every thread: see consume()
       cluster_wait();
       cluster_arrive();
       cluster_wait();

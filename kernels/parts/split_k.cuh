@@ -11,7 +11,9 @@
 //   rank 1: groups 0 1 2 3 --- 0 1 ---> rank 0's exchange, slot 1
 //                          --- 2 3 ---> rank 1's exchange, slot 1      then the cluster's barrier
 //
-// The exchange is memory of its own, so nobody waits for a peer's main loop before sending.
+// The exchange is memory of its own, so nobody waits for a peer's main loop before sending. Plain
+// coalesced stores: st.async, which counts every thread's 16 bytes on an mbarrier, took 8 us for
+// the 56 KB of a 128 x 128 tile over 8 CTAs (measured on H200).
 #pragma once
 
 #include "parts/args.cuh"
@@ -53,27 +55,10 @@ __device__ __forceinline__ void send_values(u32 peer_destination, const float (&
                : "memory");
 }
 
-__device__ __forceinline__ void stage_values(u32 address, const float (&values)[4]) {
-  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(values[0]),
-               "f"(values[1]), "f"(values[2]), "f"(values[3])
-               : "memory");
-}
-
 __device__ __forceinline__ void load_values(u32 address, float (&values)[4]) {
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(values[0]), "=f"(values[1]), "=f"(values[2]), "=f"(values[3])
                : "r"(address));
-}
-
-// cp.async.bulk between CTAs: `bytes` of our shared memory to a peer's, counted by the peer's
-// mbarrier.
-__device__ __forceinline__ void send_bulk(u32 peer_destination, u32 source, u32 bytes,
-                                          u32 peer_barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, "
-      "[%3];" ::"r"(peer_destination),
-      "r"(source), "r"(bytes), "r"(peer_barrier)
-      : "memory");
 }
 
 // Sends a warpgroup's groups to their owners. Peers must have started.
@@ -89,31 +74,6 @@ __device__ __forceinline__ void split_send(Shares shares, int rank, u32 exchange
     fragment_group(blocks[group / kBlockGroups], group % kBlockGroups, values);
     send_values(peer_address(exchange + offset + thread_offset, static_cast<u32>(owner)), values);
   }
-}
-
-// The same through the copy engine: groups are staged at `outgoing` (the pipeline's stages, free by
-// now), then one thread a peer sends that peer's share.
-template <int kBlockGroups, int kRowBlocks, class Accumulator, int kCount>
-__device__ __forceinline__ void split_send_bulk(Shares shares, int rank, u32 outgoing, u32 exchange,
-                                                u32 barrier, u32 barrier_id,
-                                                const Accumulator (&blocks)[kRowBlocks][kCount]) {
-  const u32 thread = threadIdx.x % 128;
-#pragma unroll
-  for (int group = 0; group < kRowBlocks * kBlockGroups; ++group) {
-    float values[4];
-    fragment_group(blocks[group / kBlockGroups], group % kBlockGroups, values);
-    stage_values(outgoing + static_cast<u32>(group) * kExchangeGroupBytes + thread * 16, values);
-  }
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  named_barrier_sync(barrier_id, 128);
-  const int owner = static_cast<int>(thread);
-  if (owner >= shares.ranks) return;
-  const int first = shares.first(owner);
-  const int count = shares.first(owner + 1) - first;
-  if (count == 0) return;
-  send_bulk(peer_address(exchange + shares.offset(rank, 0), thread),
-            outgoing + static_cast<u32>(first) * kExchangeGroupBytes,
-            static_cast<u32>(count) * kExchangeGroupBytes, peer_address(barrier, thread));
 }
 
 // Adds up and stores our groups of a warpgroup's 64-row blocks of 8 * kBlockGroups columns, the

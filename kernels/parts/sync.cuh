@@ -25,13 +25,14 @@ __device__ __forceinline__ void named_barrier_arrive(u32 id, u32 threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-// The cluster's barrier, in two halves so that work fits in between.
+// The cluster's barrier, in two halves so that work fits in between. Not the .aligned forms:
+// callers come from loops whose lanes may have parted.
 __device__ __forceinline__ void cluster_arrive() {
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 }
 
 __device__ __forceinline__ void cluster_wait() {
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
 
 // setmaxnreg: a warpgroup gives registers back to the SM, or takes what others gave back.
