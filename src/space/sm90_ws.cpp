@@ -32,9 +32,9 @@ int accumulator_registers(const Config& config, DataType accumulator) {
   return tile.rows / 64 * tile.columns / (accumulator == DataType::kF16 ? 4 : 2);
 }
 
-// Most accumulator registers a thread can hold beside the loop's own: 208 of the 240 that
-// setmaxnreg leaves two consumers. (NVRTC 13.0 spills or serialises wgmma above that.)
-constexpr int kMaxAccumulatorRegisters = 208;
+// Most accumulator registers a thread can hold beside the loop's own: 192 of the 232 that
+// setmaxnreg leaves two consumers. (At 208 NVRTC 13.0 spills, above that it serialises wgmma.)
+constexpr int kMaxAccumulatorRegisters = 192;
 
 bool consumers_share_whole_blocks(const SpaceContext&, const Config& config) {
   const ConsumerTile tile = consumer_tile(config);
@@ -105,8 +105,9 @@ bool tma_writes_d(const SpaceContext& context, const Config& config) {
 }
 
 int staging_bytes(const Config& config) {
-  if (config.at("epilogue") != kEpilogueTma || config.at("split") == 1) return 0;
+  if (config.at("split") == 1) return 0;
   const int columns = consumer_tile(config).columns;
+  if (config.at("epilogue") != kEpilogueTma) return columns >= 64 ? 64 * 128 : 0;
   return (columns > 64 ? 2 : 1) * std::min(columns, 64) * 128;
 }
 
@@ -115,14 +116,13 @@ int exchange_bytes(const Config& config) {
   if (config.at("split") == 0) return 0;
   const ConsumerTile tile = consumer_tile(config);
   const int fragments = tile.rows / 64 * tile.columns / 8;
-  return config.at("consumers") * (split_k - 1) * static_cast<int>(ceil_div(fragments, split_k)) *
-         2048;
+  return config.at("consumers") * split_k * static_cast<int>(ceil_div(fragments, split_k)) * 2048;
 }
 
 int shared_bytes(const Config& config) {
   const int stages = config.at("stages");
   return stages * (config.at("tile_m") + config.at("tile_n")) * config.at("tile_k") * 2 +
-         config.at("consumers") * staging_bytes(config) + exchange_bytes(config) + 16 * stages + 16;
+         config.at("consumers") * staging_bytes(config) + exchange_bytes(config) + 16 * stages;
 }
 
 bool shared_memory_fits(const SpaceContext& context, const Config& config) {
@@ -220,7 +220,7 @@ const Family& sm90_ws_family() {
            {"consumers", "schedule", "tile_m", "tile_n"},
            &consumers_share_whole_blocks},
           {"accumulators_fit",
-           "more than 208 accumulator registers a thread spill or serialise wgmma",
+           "more than 192 accumulator registers a thread spill or serialise wgmma",
            {"consumers", "schedule", "tile_m", "tile_n"},
            &accumulators_fit},
           {"tma_writes_d",
