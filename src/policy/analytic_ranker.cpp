@@ -55,6 +55,12 @@ class LaunchVariants {
     return launches;
   }
 
+  // Without programmatic launch: slower back to back, but it may win between foreign kernels.
+  static Config without_pdl(Config launch) {
+    launch.set("pdl", 0);
+    return launch;
+  }
+
   // The same launch in each other tile order; none where all tiles run at once.
   std::vector<Config> orders(const Config& launch) const {
     std::vector<Config> launches = {launch};
@@ -171,6 +177,13 @@ std::vector<Config> ranked_configs(const Problem& problem, const Target& target,
         const double us = predicted_us(problem, launch, target);
         ranked.push_back({std::move(launch), us});
       }
+  }
+  // A tiny problem has few legal kernels and no tile order to vary.
+  const std::size_t enough = static_cast<std::size_t>(limit);
+  for (std::size_t i = 0; ranked.size() < 2 * enough && i < plain.size(); ++i) {
+    Config launch = LaunchVariants::without_pdl(plain[i].config);
+    const double us = predicted_us(problem, launch, target);
+    ranked.push_back({std::move(launch), us});
   }
   sort_ranked(ranked);
   return take_diverse(ranked, limit, per_kernel);

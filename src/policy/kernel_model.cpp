@@ -15,12 +15,13 @@ namespace {
 // Periods inside a graph, waiting on the predecessor: programmatic launch or plain stream order.
 constexpr double kLaunchPdlUs = 0.64;
 constexpr double kLaunchPlainUs = 0.97;
-// First operands of a cold launch: barrier setup, descriptor fetch, one trip to memory.
-constexpr double kFillUs = 0.75;
+// First operands of a cold launch: barrier setup, descriptor fetch, one trip to memory; less what
+// programmatic launch hides of it.
+constexpr double kFillUs = 0.45;
 // cp.async needs no descriptors and no barrier setup.
-constexpr double kFillAmpereUs = 0.6;
+constexpr double kFillAmpereUs = 0.4;
 // Draining the last stores; a TMA store adds its own trip.
-constexpr double kDrainUs = 0.25;
+constexpr double kDrainUs = 0.15;
 // Cluster launch, exchange through DSMEM, and each further rank's turn.
 constexpr double kSplitUs = 1.0;
 constexpr double kSplitRankUs = 0.04;
@@ -34,14 +35,16 @@ constexpr double kPowerLimitShare = 0.77;     // of the peak at the highest cloc
 constexpr double kMmaSyncFmaPerClock = 1280;
 constexpr double kMmaSyncFmaPerClockAmpere = 1000;
 // A wgmma is not over sooner than this, and each k tile waits for a barrier and a retired group.
-constexpr double kWgmmaLeastClocks = 34;
+constexpr double kWgmmaLeastClocks = 40;
 constexpr double kWgmmaTileClocks = 70;
 constexpr double kMmaStepClocks = 40;
 constexpr double kMmaTileClocks = 60;
 // Bytes an SM can take in a clock, and all SMs from L2 a second.
-constexpr double kTmaBytesPerClock = 56;
+constexpr double kTmaBytesPerClock = 48;
 constexpr double kCpAsyncBytesPerClock = 42;
 constexpr double kStoreBytesPerClock = 40;
+// From asking for a k tile to having it: with s stages at most s are on their way.
+constexpr double kLoadLatencyClocks = 900;
 constexpr double kL2BytesPerS = 9.5e12;
 // Of the memory's theoretical peak, mixed reads and writes.
 constexpr double kMemoryShare = 0.92;
@@ -159,10 +162,12 @@ Round round_time(const Problem& problem, const KernelShape& kernel, const Target
   const double memory_per_sm =
       target.memory_bytes_per_s * kMemoryShare / busy_sms / clock_hz;  // bytes a clock
   double store_clocks = resident * d_bytes / std::min(kStoreBytesPerClock, memory_per_sm);
-  // Stores straight from the fragments touch 8-byte pieces of many lines.
-  if (kernel.wgmma && !kernel.stores_by_tma) store_clocks *= 1.5;
+  // Stores straight from the fragments touch small pieces of many lines: 2 to 4 times slower.
+  if (kernel.wgmma && !kernel.stores_by_tma) store_clocks *= 2.5;
   Round round;
-  round.loop_us = grid.k_tiles * tile_clocks / clock_hz * 1e6;
+  const double waited =
+      std::max(0.0, grid.k_tiles - kernel.stages) / kernel.stages * kLoadLatencyClocks;
+  round.loop_us = std::max(grid.k_tiles * tile_clocks, waited) / clock_hz * 1e6;
   round.epilogue_us = store_clocks / clock_hz * 1e6;
   if (kernel.split_k > 1)
     round.epilogue_us += 2 * d_bytes * resident * (kernel.split_k - 1) / kernel.split_k /
@@ -255,7 +260,7 @@ double model_us(const Problem& problem, const KernelShape& kernel, const Target&
                           1e6;
   // Near a limit both sides are felt: a soft maximum.
   const double limit = std::max(memory_us, power_us);
-  const double p = 4;
+  const double p = 8;
   const double soft = std::pow(std::pow(body, p) + std::pow(limit, p), 1 / p);
   return fixed + soft;
 }

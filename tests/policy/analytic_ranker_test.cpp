@@ -1,0 +1,120 @@
+#include "policy/analytic_ranker.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "problem/shape_list.h"
+
+namespace gemmsmith::policy {
+namespace {
+
+Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Problem problem;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  return *make_problem(problem);
+}
+
+Target h200() { return *known_target("h200"); }
+
+std::vector<Problem> grid() {
+  return *read_shape_list(std::string(GEMMSMITH_SOURCE_DIR) + "/data/shapes/grid1000.csv", {});
+}
+
+RC_GTEST_PROP(AnalyticRanker, ConfigsAreLegalDistinctAndInOrder, ()) {
+  const auto size = [] { return *rc::gen::inRange<std::int64_t>(1, 600); };
+  const Problem problem = problem_of(size() * 8, size() * 8, size() * 8);
+  const auto configs = ranked_configs(problem, h200(), 64, 3);
+  const Target target = h200();
+  std::set<std::string> seen;
+  std::map<std::string, int> of_kernel;
+  for (const Config& config : configs) {
+    const Constraint* broken = broken_rule({problem, target}, config);
+    RC_ASSERT(broken == nullptr);
+    RC_ASSERT(seen.insert(to_text(config)).second);
+    RC_ASSERT(++of_kernel[kernel_text(config)] <= 3);
+    RC_ASSERT(std::isfinite(predicted_us(problem, config, target)));
+    RC_ASSERT(predicted_us(problem, config, target) > 0.5);
+  }
+  RC_ASSERT(configs.size() <= 64U);
+}
+
+TEST(AnalyticRanker, EveryGridShapeFindsFortyConfigsOfBothFamilies) {
+  std::set<std::string> kernels;
+  for (const Problem& problem : grid()) {
+    const auto configs = ranked_configs(problem, h200(), 64, 3);
+    EXPECT_GE(configs.size(), 40U) << describe(problem);
+    std::set<const Family*> families;
+    for (const Config& config : configs) {
+      families.insert(config.family);
+      kernels.insert(kernel_text(config));
+    }
+    EXPECT_EQ(families.size(), 2U) << describe(problem);
+  }
+  EXPECT_LE(kernels.size(), 300U);
+}
+
+TEST(AnalyticRanker, TheFirstConfigsAreNotNearTwins) {
+  const auto configs = ranked_configs(problem_of(4096, 4096, 4096), h200(), 40, 3);
+  std::set<std::pair<int, int>> tiles;
+  for (const Config& config : configs) tiles.insert({config.at("tile_m"), config.at("tile_n")});
+  EXPECT_GE(tiles.size(), 5U);
+}
+
+// What is known about these shapes without any doubt of the model's constants.
+TEST(AnalyticRanker, KnowsTheRegimes) {
+  const auto best = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return ranked_configs(problem_of(m, n, k), h200(), 1, 1).at(0);
+  };
+  const Config large = best(8192, 8192, 8192);
+  EXPECT_EQ(large.family, &sm90_ws_family());
+  EXPECT_GE(large.at("tile_m") * large.at("tile_n"), 128 * 256);
+  const Config long_k = best(64, 64, 8192);
+  EXPECT_GT(long_k.at("split_k"), 1);
+  // 128 CTAs want tiles of at most m * n / 128 elements.
+  const Config small = best(512, 512, 512);
+  EXPECT_LE(small.at("tile_m") * small.at("tile_n"), 64 * 64);
+}
+
+TEST(AnalyticRanker, MoreWorkIsNeverPredictedToBeFaster) {
+  const Target target = h200();
+  for (const char* text : {"sm90_ws:w2.m128.n256", "sm90_ws:n32.k128", "sm80_mma"}) {
+    const Config config = *parse_config(text, kernel_families());
+    double last = 0;
+    for (const std::int64_t size : {256, 512, 1024, 2048, 4096, 8192}) {
+      const double us = predicted_us(problem_of(size, size, size), config, target);
+      EXPECT_GE(us, last) << text << " " << size;
+      last = us;
+    }
+  }
+}
+
+TEST(AnalyticRanker, RanksTheWholeGridQuickly) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto problems = grid();
+  for (std::size_t i = 0; i < problems.size(); i += 10) ranked_configs(problems[i], h200(), 64, 3);
+  const auto spent = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(std::chrono::duration<double>(spent).count(), 100 * 0.02);
+}
+
+TEST(AnalyticRanker, OffersNothingForWhatNoKernelCanRead) {
+  EXPECT_TRUE(ranked_configs(problem_of(64, 64, 63), h200(), 64, 3).empty());
+}
+
+// D's odd leading dimension rules out the TMA store, not the problem.
+TEST(AnalyticRanker, ServesAnOddOutputWidth) {
+  const auto configs = ranked_configs(problem_of(512, 32005, 768), h200(), 64, 3);
+  EXPECT_GE(configs.size(), 40U);
+  EXPECT_TRUE(std::any_of(configs.begin(), configs.end(),
+                          [](const Config& config) { return config.family == &sm90_ws_family(); }));
+}
+
+}  // namespace
+}  // namespace gemmsmith::policy

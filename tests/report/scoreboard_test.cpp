@@ -1,0 +1,160 @@
+#include "report/scoreboard.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace gemmsmith::report {
+namespace {
+
+constexpr const char* kTune = "20260101T000000.000Z-0001-tune";
+constexpr const char* kRetest = "20260102T000000.000Z-0002-retest";
+constexpr const char* kConfirm = "20260103T000000.000Z-0003-confirm";
+
+class Rows {
+ public:
+  Rows& shape(std::int64_t m, double lt_tuned_us) {
+    problem_ = {};
+    problem_.m = m;
+    problem_.n = problem_.k = 64;
+    problem_ = *make_problem(problem_);
+    lt_tuned_us_ = lt_tuned_us;
+    for (const auto& [kind, ratio] : {std::pair{Kind::kCublas, 0.8},
+                                      {Kind::kCublasAutotune, 0.9},
+                                      {Kind::kLtFirst, 0.95},
+                                      {Kind::kLtTuned, 1.0}})
+      add(kind, kind == Kind::kLtTuned ? "cublaslt:a66" : "", Setting::kChained, ratio, kTune);
+    return *this;
+  }
+
+  Rows& both(Kind kind, const std::string& config, double chained, double foreign,
+             const char* run) {
+    add(kind, config, Setting::kChained, chained, run);
+    add(kind, config, Setting::kForeign, foreign, run);
+    return *this;
+  }
+
+  std::vector<Measurement> rows;
+
+ private:
+  void add(Kind kind, const std::string& config, Setting setting, double ratio, const char* run) {
+    Measurement row;
+    row.problem = problem_;
+    row.kind = kind;
+    row.config = config;
+    row.setting = setting;
+    row.stage = Stage::kFinal;
+    row.run = run;
+    row.ratio = ratio;
+    row.ratio_low = ratio - 0.002;
+    row.ratio_high = ratio + 0.002;
+    row.median_us = lt_tuned_us_ / ratio;
+    rows.push_back(row);
+  }
+
+  Problem problem_;
+  double lt_tuned_us_ = 0;
+};
+
+TEST(Scoreboard, KeepsRawAndVendorAndServedApart) {
+  Rows r;
+  r.shape(64, 2.5)
+      .both(Kind::kKernel, "k", 1.2, 1.1, kTune)
+      .both(Kind::kVendor, "v", 1.05, 1.05, kTune);
+  r.shape(128, 50)
+      .both(Kind::kKernel, "k", 0.8, 0.8, kTune)
+      .both(Kind::kVendor, "v", 1.3, 1.3, kTune);
+  const Scoreboard board = make_scoreboard(r.rows);
+  ASSERT_EQ(board.shapes.size(), 2U);
+  EXPECT_NEAR(board.overall.raw, std::sqrt(1.2 * 0.8), 1e-9);
+  EXPECT_NEAR(board.overall.raw_foreign, std::sqrt(1.1 * 0.8), 1e-9);
+  EXPECT_NEAR(board.overall.ours_and_vendor, std::sqrt(1.2 * 1.3), 1e-9);
+  EXPECT_NEAR(board.overall.served, std::sqrt(1.2 * 1.3), 1e-9);
+  EXPECT_NEAR(board.overall.served_over_cublas, std::sqrt(1.2 * 1.3) / 0.8, 1e-9);
+  EXPECT_EQ(board.overall.raw_wins, 1);
+  EXPECT_EQ(board.overall.raw_losses, 1);
+  EXPECT_EQ(board.shapes[1].served_kind, Kind::kVendor);
+  EXPECT_EQ(board.buckets.at(0).second.shapes, 1);
+  EXPECT_EQ(board.buckets.at(4).second.shapes, 1);
+  EXPECT_EQ(board.not_retested, 2);
+}
+
+TEST(Scoreboard, JudgesByTheRetestNotByTheChoice) {
+  Rows r;
+  r.shape(64, 2.5)
+      .both(Kind::kKernel, "lucky", 1.3, 1.3, kTune)
+      .both(Kind::kKernel, "other", 1.2, 1.2, kTune)
+      .both(Kind::kKernel, "lucky", 1.05, 1.04, kRetest);
+  const Scoreboard board = make_scoreboard(r.rows);
+  EXPECT_NEAR(board.overall.raw, 1.05, 1e-9);
+  EXPECT_NEAR(board.overall.served, 1.05, 1e-9);
+  EXPECT_NEAR(board.overall.served_foreign, 1.04, 1e-9);
+  EXPECT_EQ(board.not_retested, 0);
+}
+
+TEST(Scoreboard, APlanThatLostTwiceIsNotServed) {
+  Rows r;
+  r.shape(64, 2.5)
+      .both(Kind::kKernel, "k", 1.3, 1.3, kTune)
+      .both(Kind::kKernel, "k", 0.9, 0.9, kRetest);
+  EXPECT_EQ(make_scoreboard(r.rows).overall.served_losses, 1);
+  r.both(Kind::kKernel, "k", 0.92, 0.92, kConfirm);
+  const Scoreboard board = make_scoreboard(r.rows);
+  EXPECT_EQ(board.overall.served, 1);
+  EXPECT_EQ(board.overall.served_losses, 0);
+  EXPECT_NEAR(board.overall.raw, 0.9, 1e-9);
+}
+
+TEST(Scoreboard, WithoutAWinnerLtTunedIsServed) {
+  Rows r;
+  r.shape(64, 7).both(Kind::kKernel, "k", 1.2, 0.99, kTune);
+  const Scoreboard board = make_scoreboard(r.rows);
+  EXPECT_EQ(board.shapes.at(0).served_kind, Kind::kLtTuned);
+  EXPECT_EQ(board.overall.served, 1);
+  EXPECT_NEAR(board.overall.raw, 1.2, 1e-9);
+  EXPECT_EQ(board.overall.raw_wins, 0);
+}
+
+TEST(Scoreboard, IgnoresScreeningAndCountsFailures) {
+  Rows r;
+  r.shape(64, 7).both(Kind::kKernel, "k", 2, 2, kTune);
+  r.rows[4].stage = r.rows[5].stage = Stage::kScreen;
+  r.rows[5].status = Status::kWrong;
+  const Scoreboard board = make_scoreboard(r.rows);
+  EXPECT_FALSE(board.shapes.at(0).raw);
+  EXPECT_EQ(board.failed, 1);
+}
+
+TEST(Scoreboard, NothingInGivesAnEmptyBoard) {
+  const Scoreboard board = make_scoreboard({});
+  EXPECT_TRUE(board.shapes.empty());
+  EXPECT_NE(to_text(board).find("0 shapes"), std::string::npos);
+}
+
+TEST(Scoreboard, EveryFormCarriesTheFigures) {
+  Rows r;
+  r.shape(64, 2.5)
+      .both(Kind::kKernel, "sm90_ws:n16", 1.25, 1.1, kTune)
+      .both(Kind::kKernel, "sm90_ws:n16", 1.25, 1.1, kRetest);
+  const Scoreboard board = make_scoreboard(r.rows);
+  EXPECT_NE(to_text(board).find("1.250"), std::string::npos);
+  EXPECT_NE(to_markdown(board).find("| <3 us | 1 | 1.250 |"), std::string::npos)
+      << to_markdown(board);
+  const auto json = nlohmann::json::parse(to_json(board));
+  EXPECT_NEAR(json["overall"]["raw"].get<double>(), 1.25, 1e-9);
+  EXPECT_EQ(json["shapes"][0]["served_kind"], "kernel");
+  const std::string csv = to_csv(board);
+  EXPECT_NE(csv.find("64,64,64,f16,f32,tn,2.500,0.8000,0.9000,0.9500,sm90_ws:n16,1.2500,1.1000"),
+            std::string::npos)
+      << csv;
+  const auto commas = [](std::string_view line) {
+    return std::count(line.begin(), line.end(), ',');
+  };
+  const std::size_t end = csv.find('\n');
+  EXPECT_EQ(commas(csv.substr(0, end)), commas(csv.substr(end + 1)));
+}
+
+}  // namespace
+}  // namespace gemmsmith::report

@@ -1,0 +1,41 @@
+// fake_bench.h -- a bench over invented figures, for testing the tuner: deterministic, counts its
+// calls, and fails where it is told to.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "measure/bench.h"
+
+namespace gemmsmith {
+
+class FakeBench : public Bench {
+ public:
+  FakeBench();
+
+  const DeviceInfo& device() const override { return device_; }
+  Result<std::vector<Measurement>> baselines(const Problem& problem) override;
+  Result<std::vector<Config>> vendor_configs(const Problem& problem, int limit) override;
+  Result<std::vector<Measurement>> screen(const Problem& problem,
+                                          std::span<const Config> configs) override;
+  Result<std::vector<Measurement>> finals(const Problem& problem,
+                                          std::span<const Config> configs) override;
+  std::string conditions() const override { return R"({"clock_mhz":1980})"; }
+
+  // The paired ratio of a config; replace to script a story.
+  std::function<double(const Problem&, const std::string& config, Stage, Setting)> ratio;
+  // Called at the start of every call; an error is passed on.
+  std::function<Result<void>(const Problem&, const char* call)> before;
+  std::set<std::string> broken;  // configs whose status is wrong
+
+  std::map<std::string, int> screened;  // problem and config -> times
+  int baseline_calls = 0;
+  int final_calls = 0;
+
+ private:
+  DeviceInfo device_;
+};
+
+}  // namespace gemmsmith

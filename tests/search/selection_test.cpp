@@ -1,0 +1,100 @@
+#include "search/selection.h"
+
+#include <gtest/gtest.h>
+
+namespace gemmsmith {
+namespace {
+
+struct Figures {
+  double ratio = 1;
+  double low = 1;
+  double high = 1;
+};
+
+void add(std::vector<Measurement>& rows, Kind kind, const std::string& config, Figures chained,
+         Figures foreign, Status status = Status::kOk) {
+  for (const Setting setting : {Setting::kChained, Setting::kForeign}) {
+    const Figures& figures = setting == Setting::kChained ? chained : foreign;
+    Measurement row;
+    row.kind = kind;
+    row.config = config;
+    row.status = status;
+    row.setting = setting;
+    row.stage = Stage::kFinal;
+    row.median_us = 10 / figures.ratio;
+    row.ratio = figures.ratio;
+    row.ratio_low = figures.low;
+    row.ratio_high = figures.high;
+    rows.push_back(row);
+  }
+}
+
+TEST(Selection, NeedsBothSettings) {
+  std::vector<Measurement> rows;
+  add(rows, Kind::kKernel, "pdl-flattered", {1.20, 1.18, 1.22}, {0.99, 0.98, 1.00});
+  EXPECT_FALSE(select(rows).has_value());
+  add(rows, Kind::kKernel, "honest", {1.05, 1.04, 1.06}, {1.04, 1.03, 1.05});
+  EXPECT_EQ(select(rows)->config, "honest");
+}
+
+TEST(Selection, NeedsOnePercentAndAnIntervalAboveOne) {
+  std::vector<Measurement> rows;
+  add(rows, Kind::kKernel, "small-gain", {1.009, 1.008, 1.010}, {1.02, 1.01, 1.03});
+  add(rows, Kind::kKernel, "noisy", {1.05, 0.999, 1.10}, {1.05, 1.04, 1.06});
+  EXPECT_FALSE(select(rows).has_value());
+  add(rows, Kind::kKernel, "just", {1.01, 1.001, 1.02}, {1.01, 1.001, 1.02});
+  EXPECT_EQ(select(rows)->config, "just");
+}
+
+TEST(Selection, IgnoresFailuresScreeningAndBaselines) {
+  std::vector<Measurement> rows;
+  add(rows, Kind::kKernel, "wrong", {2.0, 1.9, 2.1}, {2.0, 1.9, 2.1}, Status::kWrong);
+  add(rows, Kind::kLtTuned, "baseline", {1.5, 1.4, 1.6}, {1.5, 1.4, 1.6});
+  add(rows, Kind::kKernel, "screened", {1.5, 1.4, 1.6}, {1.5, 1.4, 1.6});
+  rows[4].stage = rows[5].stage = Stage::kScreen;
+  EXPECT_FALSE(select(rows).has_value());
+}
+
+TEST(Selection, TakesTheBestOfBothSettingsTogether) {
+  std::vector<Measurement> rows;
+  add(rows, Kind::kKernel, "a", {1.30, 1.29, 1.31}, {1.02, 1.011, 1.03});
+  add(rows, Kind::kVendor, "b", {1.20, 1.19, 1.21}, {1.20, 1.19, 1.21});
+  EXPECT_EQ(select(rows)->config, "b");
+}
+
+TEST(Selection, TiesDoNotDependOnTheOrderOfRows) {
+  std::vector<Measurement> rows;
+  add(rows, Kind::kVendor, "aaa", {1.1, 1.09, 1.11}, {1.1, 1.09, 1.11});
+  add(rows, Kind::kKernel, "zzz", {1.1, 1.09, 1.11}, {1.1, 1.09, 1.11});
+  add(rows, Kind::kKernel, "yyy", {1.1, 1.09, 1.11}, {1.1, 1.09, 1.11});
+  EXPECT_EQ(select(rows)->config, "yyy");
+  std::reverse(rows.begin(), rows.end());
+  EXPECT_EQ(select(rows)->config, "yyy");
+}
+
+TEST(Selection, LosesOnlyBelowNinetyNinePercentForCertain) {
+  std::vector<Measurement> rows;
+  add(rows, Kind::kKernel, "unsure", {0.97, 0.95, 0.991}, {1.0, 0.99, 1.01});
+  add(rows, Kind::kKernel, "lost", {1.1, 1.0, 1.2}, {0.97, 0.95, 0.989});
+  add(rows, Kind::kKernel, "broken", {1.1, 1.0, 1.2}, {1.1, 1.0, 1.2}, Status::kFault);
+  for (const Finalist& finalist : finalists(rows))
+    EXPECT_EQ(lost(finalist), finalist.config != "unsure") << finalist.config;
+}
+
+TEST(Selection, BestOfAKindNeedNotWin) {
+  std::vector<Measurement> rows;
+  add(rows, Kind::kKernel, "slow", {0.8, 0.79, 0.81}, {0.8, 0.79, 0.81});
+  add(rows, Kind::kKernel, "slower", {0.7, 0.69, 0.71}, {0.7, 0.69, 0.71});
+  EXPECT_EQ(best_of(rows, Kind::kKernel)->config, "slow");
+  EXPECT_FALSE(best_of(rows, Kind::kVendor).has_value());
+}
+
+TEST(Selection, HalfAFinalistIsNone) {
+  std::vector<Measurement> rows;
+  add(rows, Kind::kKernel, "half", {1.2, 1.1, 1.3}, {1.2, 1.1, 1.3});
+  rows.pop_back();
+  EXPECT_TRUE(finalists(rows).empty());
+}
+
+}  // namespace
+}  // namespace gemmsmith

@@ -1,0 +1,349 @@
+#include "search/tuner.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "base/interrupt.h"
+#include "search/fake_bench.h"
+#include "search/selection.h"
+#include "space/family.h"
+
+namespace gemmsmith {
+namespace {
+
+Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Problem problem;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  return *make_problem(problem);
+}
+
+class TunerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = std::filesystem::path(::testing::TempDir()) /
+                 ("tuner_" + std::to_string(::getpid()) + "_" +
+                  ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::create_directories(directory_);
+    options_.budget = 20;
+    options_.vendor_budget = 6;
+    options_.space_limit = 60;
+  }
+  void TearDown() override {
+    set_interrupted(false);
+    std::filesystem::remove_all(directory_);
+  }
+
+  Store open() { return *Store::open(directory_ / "store.db", Store::Mode::kReadWrite); }
+
+  TuneSummary must_tune(FakeBench& bench, Store& store) {
+    auto summary = tune(bench, store, problems_, options_);
+    EXPECT_TRUE(summary) << (summary ? "" : summary.error().what);
+    return *summary;
+  }
+
+  BenchFactory factory(FakeBench& like) {
+    return [&like, this](int factor) -> Result<std::unique_ptr<Bench>> {
+      factors_.push_back(factor);
+      auto bench = std::make_unique<FakeBench>();
+      bench->ratio = like.ratio;
+      return bench;
+    };
+  }
+
+  std::filesystem::path directory_;
+  std::vector<Problem> problems_ = {problem_of(256, 256, 512), problem_of(1024, 512, 256)};
+  TunerOptions options_;
+  std::vector<int> factors_;
+};
+
+TEST_F(TunerTest, MeasuresWhatItPromisesAndStoresAWinner) {
+  FakeBench bench;
+  Store store = open();
+  EXPECT_EQ(must_tune(bench, store).count(Outcome::kTuned), 2);
+  const Environment environment = environment_of(bench);
+  for (const Problem& problem : problems_) {
+    int kernels = 0;
+    int vendor = 0;
+    int baselines = 0;
+    const auto rows = *store.measurements(environment, problem);
+    for (const StoredMeasurement& row : rows) {
+      const Measurement& m = row.measurement;
+      if (m.stage == Stage::kScreen && m.kind == Kind::kKernel) ++kernels;
+      if (m.stage == Stage::kScreen && m.kind == Kind::kVendor) ++vendor;
+      if (m.kind != Kind::kKernel && m.kind != Kind::kVendor) ++baselines;
+    }
+    EXPECT_EQ(kernels, 20);
+    EXPECT_EQ(vendor, 6);
+    EXPECT_EQ(baselines, 4);
+    const auto winner = *store.winner(environment, problem);
+    ASSERT_TRUE(winner);
+    EXPECT_GE(winner->chained_ratio, kLeastGain);
+    EXPECT_EQ((*store.progress(environment, problem))->stage, "selected");
+  }
+  EXPECT_EQ(store.runs()->size(), 1U);
+  EXPECT_EQ(store.runs()->at(0).conditions, R"({"clock_mhz":1980})");
+}
+
+TEST_F(TunerTest, ASecondRunMeasuresNothing) {
+  FakeBench bench;
+  Store store = open();
+  must_tune(bench, store);
+  FakeBench again;
+  EXPECT_EQ(must_tune(again, store).count(Outcome::kAlreadyDone), 2);
+  EXPECT_TRUE(again.screened.empty());
+  EXPECT_EQ(again.baseline_calls, 0);
+}
+
+TEST_F(TunerTest, ALargerBudgetOnlyMeasuresTheRest) {
+  FakeBench bench;
+  Store store = open();
+  must_tune(bench, store);
+  const auto first = bench.screened;
+  options_.budget = 32;
+  must_tune(bench, store);
+  EXPECT_EQ(bench.screened.size(), first.size() + 2 * 12);
+  for (const auto& [config, times] : bench.screened) EXPECT_EQ(times, 1) << config;
+}
+
+// Stopped after any number of bench calls, a new process ends where an undisturbed one does.
+TEST_F(TunerTest, ResumesAfterEveryPossibleStopWithTheSameResult) {
+  FakeBench undisturbed;
+  Store reference = *Store::open(directory_ / "reference.db", Store::Mode::kReadWrite);
+  must_tune(undisturbed, reference);
+  const Environment environment = environment_of(undisturbed);
+
+  for (int stop_after = 0; stop_after < 18; ++stop_after) {
+    const auto path = directory_ / ("stop" + std::to_string(stop_after) + ".db");
+    std::map<std::string, int> screened;
+    {
+      FakeBench bench;
+      int calls = 0;
+      bench.before = [&](const Problem&, const char*) -> Result<void> {
+        if (calls++ == stop_after) set_interrupted(true);
+        return {};
+      };
+      Store store = *Store::open(path, Store::Mode::kReadWrite);
+      must_tune(bench, store);
+      screened = bench.screened;
+    }
+    set_interrupted(false);
+    FakeBench bench;
+    Store store = *Store::open(path, Store::Mode::kReadWrite);
+    must_tune(bench, store);
+    for (const auto& [config, times] : bench.screened)
+      EXPECT_EQ(screened.count(config), 0U) << "measured twice: " << config;
+    for (const Problem& problem : problems_)
+      EXPECT_EQ((*store.winner(environment, problem))->config,
+                (*reference.winner(environment, problem))->config)
+          << stop_after;
+  }
+}
+
+TEST_F(TunerTest, AnInterruptKeepsWhatWasMeasured) {
+  FakeBench bench;
+  bench.before = [&](const Problem&, const char* call) -> Result<void> {
+    if (std::string(call) == "screen") set_interrupted(true);
+    return {};
+  };
+  Store store = open();
+  const TuneSummary summary = must_tune(bench, store);
+  EXPECT_TRUE(summary.interrupted);
+  EXPECT_TRUE(summary.problems.empty());
+  EXPECT_EQ(store.measurements(environment_of(bench), problems_[0])->size(), 4U + 8U);
+  EXPECT_FALSE(*store.winner(environment_of(bench), problems_[0]));
+}
+
+// One problem that cannot be measured costs only itself.
+TEST_F(TunerTest, AFailingProblemIsReportedAndTheRestIsTuned) {
+  FakeBench bench;
+  bench.before = [&](const Problem& problem, const char*) -> Result<void> {
+    if (problem.m == 256) return fail(ErrorCode::kDevice, "the device fell over");
+    return {};
+  };
+  Store store = open();
+  const TuneSummary summary = must_tune(bench, store);
+  ASSERT_EQ(summary.problems.size(), 2U);
+  EXPECT_EQ(summary.problems[0].outcome, Outcome::kFailed);
+  EXPECT_EQ(summary.problems[0].error, "the device fell over");
+  EXPECT_EQ(summary.problems[1].outcome, Outcome::kTuned);
+  // The failed one is free for the next run.
+  FakeBench well;
+  EXPECT_EQ(must_tune(well, store).count(Outcome::kTuned), 1);
+}
+
+TEST_F(TunerTest, AFailingEnvironmentStopsEverything) {
+  FakeBench bench;
+  bench.before = [&](const Problem&, const char*) -> Result<void> {
+    return fail(ErrorCode::kEnvironment, "the driver is gone");
+  };
+  Store store = open();
+  const auto summary = tune(bench, store, problems_, options_);
+  ASSERT_FALSE(summary);
+  EXPECT_EQ(summary.error().what, "the driver is gone");
+}
+
+TEST_F(TunerTest, WrongCandidatesNeverWin) {
+  FakeBench bench;
+  Store store = open();
+  bench.ratio = [](const Problem&, const std::string& config, Stage, Setting) {
+    return config.rfind("sm80_mma", 0) == 0 ? 1.5 : 1.1;
+  };
+  options_.candidates = [](const Problem&) {
+    return std::vector<Config>{*parse_config("sm80_mma", kernel_families()),
+                               *parse_config("sm90_ws", kernel_families())};
+  };
+  bench.broken = {"sm80_mma"};
+  must_tune(bench, store);
+  EXPECT_EQ((*store.winner(environment_of(bench), problems_[0]))->config.substr(0, 7), "sm90_ws");
+}
+
+TEST_F(TunerTest, WhereNothingWinsLtTunedServes) {
+  FakeBench bench;
+  bench.ratio = [](const Problem&, const std::string&, Stage, Setting) { return 1.0; };
+  Store store = open();
+  must_tune(bench, store);
+  const auto winner = *store.winner(environment_of(bench), problems_[0]);
+  EXPECT_EQ(winner->source, WinnerSource::kLtTuned);
+  EXPECT_EQ(winner->config, "cublaslt:a66.s35");
+  EXPECT_EQ(winner->chained_ratio, 1);
+}
+
+TEST_F(TunerTest, EmptyProblemsAreNothingToDo) {
+  FakeBench bench;
+  Store store = open();
+  problems_ = {problem_of(0, 64, 64)};
+  EXPECT_EQ(must_tune(bench, store).count(Outcome::kEmpty), 1);
+  EXPECT_EQ(bench.baseline_calls, 0);
+}
+
+TEST_F(TunerTest, AChangedKernelIsMeasuredAgain) {
+  FakeBench bench;
+  Store store = open();
+  options_.kernel_hash = [](const Config&, const Problem&) { return std::string("old"); };
+  must_tune(bench, store);
+  const std::size_t first = bench.screened.size();
+  options_.budget = 21;  // more than was done, or the problem counts as done
+  options_.kernel_hash = [](const Config&, const Problem&) { return std::string("new"); };
+  must_tune(bench, store);
+  int twice = 0;
+  for (const auto& [config, times] : bench.screened) twice += times == 2;
+  EXPECT_EQ(twice, 2 * 20);
+  EXPECT_EQ(bench.screened.size(), first + 2);
+}
+
+TEST_F(TunerTest, TwoTunersDivideTheProblems) {
+  problems_.clear();
+  for (int i = 1; i <= 12; ++i) problems_.push_back(problem_of(64 * i, 64, 128));
+  FakeBench benches[2];
+  TuneSummary summaries[2];
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    benches[i].before = [](const Problem&, const char*) -> Result<void> {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      return {};
+    };
+    threads.emplace_back([&, i] {
+      Store store = open();
+      summaries[i] = must_tune(benches[i], store);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(summaries[0].count(Outcome::kTuned) + summaries[1].count(Outcome::kTuned), 12);
+  EXPECT_GT(summaries[0].count(Outcome::kTuned), 0);
+  EXPECT_GT(summaries[1].count(Outcome::kTuned), 0);
+  for (const auto& [config, times] : benches[0].screened)
+    EXPECT_EQ(benches[1].screened.count(config), 0U) << config;
+  Store store = open();
+  EXPECT_EQ(store.winners()->size(), 12U);
+}
+
+TEST_F(TunerTest, RetestTakesTheFreshFigures) {
+  FakeBench bench;
+  Store store = open();
+  must_tune(bench, store);
+  const auto chosen = *store.winner(environment_of(bench), problems_[0]);
+  // The same plan, a little less lucky.
+  FakeBench fresh;
+  fresh.ratio = [&](const Problem&, const std::string&, Stage, Setting) { return 1.04; };
+  const auto summary = retest(factory(fresh), store, problems_, options_);
+  ASSERT_TRUE(summary) << summary.error().what;
+  const auto tested = *store.winner(environment_of(bench), problems_[0]);
+  EXPECT_EQ(tested->config, chosen->config);
+  EXPECT_EQ(tested->chained_ratio, 1.04);
+  EXPECT_EQ(run_purpose(tested->run), RunPurpose::kRetest);
+  EXPECT_EQ(factors_, std::vector<int>{1});
+  // Done once, not done again.
+  EXPECT_TRUE(retest(factory(fresh), store, problems_, options_)->problems.empty());
+  options_.retest_again = true;
+  EXPECT_EQ(retest(factory(fresh), store, problems_, options_)->problems.size(), 2U);
+}
+
+TEST_F(TunerTest, APlanThatLosesTwiceGivesWay) {
+  FakeBench bench;
+  Store store = open();
+  must_tune(bench, store);
+  FakeBench fresh;
+  fresh.ratio = [&](const Problem&, const std::string&, Stage, Setting) { return 0.9; };
+  const auto summary = retest(factory(fresh), store, problems_, options_);
+  ASSERT_TRUE(summary) << summary.error().what;
+  EXPECT_TRUE(summary->problems.at(0).demoted);
+  const auto winner = *store.winner(environment_of(bench), problems_[0]);
+  EXPECT_EQ(winner->source, WinnerSource::kLtTuned);
+  EXPECT_NE(winner->note.find("lost the re-test twice: 0.900x chained"), std::string::npos)
+      << winner->note;
+  EXPECT_EQ(factors_, (std::vector<int>{1, 4}));
+}
+
+TEST_F(TunerTest, APlanThatLosesOnceStays) {
+  FakeBench bench;
+  Store store = open();
+  must_tune(bench, store);
+  FakeBench unlucky;
+  unlucky.ratio = [&](const Problem&, const std::string&, Stage, Setting) { return 0.9; };
+  FakeBench patient;
+  patient.ratio = [&](const Problem&, const std::string&, Stage, Setting) { return 1.05; };
+  const auto make = [&](int factor) { return factory(factor == 1 ? unlucky : patient)(factor); };
+  const auto summary = retest(make, store, problems_, options_);
+  ASSERT_TRUE(summary) << summary.error().what;
+  EXPECT_FALSE(summary->problems.at(0).demoted);
+  EXPECT_EQ((*store.winner(environment_of(bench), problems_[0]))->chained_ratio, 1.05);
+}
+
+TEST_F(TunerTest, PreparesEachKernelOnce) {
+  const auto requests = kernels_to_prepare(problems_, *known_target("h200"), options_);
+  std::set<std::string> seen;
+  for (const KernelRequest& request : requests) {
+    EXPECT_EQ(to_text(request.config), kernel_text(request.config));
+    EXPECT_TRUE(seen.insert(to_text(request.config)).second);
+  }
+  // Whatever the strategy picks has been prepared.
+  FakeBench bench;
+  Store store = open();
+  must_tune(bench, store);
+  for (const Problem& problem : problems_)
+    for (const StoredMeasurement& row : *store.measurements(environment_of(bench), problem))
+      if (row.measurement.kind == Kind::kKernel) {
+        const Config config = *parse_config(row.measurement.config, kernel_families());
+        EXPECT_EQ(seen.count(kernel_text(config)), 1U) << row.measurement.config;
+      }
+}
+
+TEST_F(TunerTest, RefusesAnUnknownStrategyBeforeMeasuring) {
+  FakeBench bench;
+  Store store = open();
+  options_.strategy = "luck";
+  const auto summary = tune(bench, store, problems_, options_);
+  ASSERT_FALSE(summary);
+  EXPECT_EQ(summary.error().code, ErrorCode::kBadInput);
+  EXPECT_TRUE(store.runs()->empty());
+}
+
+}  // namespace
+}  // namespace gemmsmith

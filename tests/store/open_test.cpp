@@ -1,0 +1,179 @@
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <iostream>
+
+#include "base/files.h"
+#include "store/store_fixture.h"
+
+namespace gemmsmith {
+namespace {
+
+using Mode = Store::Mode;
+
+TEST_F(StoreTest, MakesAMissingFileAndItsFolder) {
+  const auto path = directory_ / "new" / "folders with spaces" / "störe.db";
+  must_open(path);
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
+TEST_F(StoreTest, AnEmptyFileBecomesAStore) {
+  std::ofstream(file()).close();
+  must_open(file());
+  EXPECT_EQ(must_open(file(), Mode::kReadOnly).winners()->size(), 0U);
+}
+
+TEST_F(StoreTest, ReadingAMissingFileSaysHowToMakeOne) {
+  EXPECT_EQ(open_error(file(), Mode::kReadOnly),
+            "store " + file().string() + ": no such file; 'gemmsmith tune --store' makes one");
+  EXPECT_FALSE(std::filesystem::exists(file()));
+}
+
+TEST_F(StoreTest, RefusesADirectory) {
+  EXPECT_EQ(open_error(directory_, Mode::kReadWrite),
+            "store " + directory_.string() + ": is a directory, expected a file");
+}
+
+TEST_F(StoreTest, RefusesANewerSchemaAndLeavesItAlone) {
+  fill(file(), 3);
+  SQLite::Database(file().string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=7");
+  const std::string expected =
+      "store " + file().string() +
+      ": written by a newer gemmsmith (schema 7, this one knows up to 1); upgrade gemmsmith or "
+      "choose another file";
+  EXPECT_EQ(open_error(file(), Mode::kReadWrite), expected);
+  EXPECT_EQ(open_error(file(), Mode::kReadOnly), expected);
+  SQLite::Database database(file().string(), SQLite::OPEN_READONLY);
+  EXPECT_EQ(database.execAndGet("SELECT count(*) FROM measurement").getInt(), 3);
+}
+
+TEST_F(StoreTest, RefusesAnotherProgramsDatabase) {
+  SQLite::Database(file().string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
+      .exec("CREATE TABLE precious(x)");
+  EXPECT_EQ(open_error(file(), Mode::kReadWrite),
+            "store " + file().string() +
+                ": a database of another program (application id 0x00000000); choose another file");
+}
+
+TEST_F(StoreTest, RefusesAFileThatIsNoDatabase) {
+  std::ofstream(file()) << "m,n,k\n64,64,64\n" << std::string(4096, 'x');
+  EXPECT_EQ(open_error(file(), Mode::kReadWrite),
+            "store " + file().string() +
+                ": not a gemmsmith store, or damaged at its start; move it aside or choose another "
+                "file with --store");
+}
+
+TEST_F(StoreTest, ReadsWhileAnotherWrites) {
+  fill(file(), 2);
+  Store writer = must_open(file());
+  Store reader = must_open(file(), Mode::kReadOnly);
+  EXPECT_EQ(reader.all_measurements()->size(), 2U);
+  const StoredMeasurement row = row_of(problem_of(128), "sm90_ws", "r1");
+  ASSERT_TRUE(writer.record(kH200, {&row, 1}));
+  EXPECT_EQ(reader.all_measurements()->size(), 3U);
+}
+
+TEST_F(StoreTest, AReadOnlyStoreRefusesToWrite) {
+  fill(file(), 1);
+  Store store = must_open(file(), Mode::kReadOnly);
+  const auto written = store.start_run(run_of("r2"));
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::kStore);
+  EXPECT_EQ(written.error().what,
+            "store " + file().string() +
+                ": no permission to write; make it writable or choose another file with --store");
+}
+
+// As a user who may read the folder but not write in it, even where the tests run as root.
+TEST_F(StoreTest, ReadsFromAFolderThatCannotBeWritten) {
+  fill(file(), 2);
+  std::filesystem::permissions(file(), std::filesystem::perms(0444));
+  std::filesystem::permissions(directory_, std::filesystem::perms(0555));
+  const int code = in_child([&] {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) return 3;
+    auto store = Store::open(file(), Mode::kReadOnly);
+    if (!store) {
+      std::cerr << store.error().what << "\n";
+      return 1;
+    }
+    const auto rows = store->all_measurements();
+    if (!rows || rows->size() != 2) return 2;
+    const auto writable = Store::open(file(), Mode::kReadWrite);
+    return !writable && writable.error().what.find("no permission to write; make it writable") !=
+                            std::string::npos
+               ? 0
+               : 4;
+  });
+  EXPECT_EQ(code, 0);
+}
+
+// A disk that fills up: every write past a few pages fails with ENOSPC through a full device in the
+// write-ahead log's place.
+TEST_F(StoreTest, AFullDiskLosesNothingAndSaysSo) {
+  fill(file(), 5);
+  std::filesystem::create_symlink("/dev/full", file("store.db-wal"));
+  {
+    auto store = Store::open(file(), Mode::kReadWrite);
+    const auto written =
+        store ? store->start_run(run_of("r2")) : Result<void>(tl::unexpected<Error>(store.error()));
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, ErrorCode::kStore);
+    EXPECT_EQ(written.error().what,
+              "store " + file().string() +
+                  ": the disk is full; free some space and run again, everything recorded so far "
+                  "is kept");
+  }
+  std::filesystem::remove(file("store.db-wal"));
+  Store store = must_open(file());
+  EXPECT_EQ(store.all_measurements()->size(), 5U);
+  EXPECT_TRUE(store.start_run(run_of("r3")));
+}
+
+// A file that may not grow (a quota, RLIMIT_FSIZE): acknowledged rows stay, the failing call says
+// what the system said.
+TEST_F(StoreTest, AQuotaLosesNothingAcknowledged) {
+  fill(file(), 1);
+  const auto acknowledged = file("acknowledged");
+  const int code = in_child([&] {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{256 << 10, 256 << 10};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    auto store = Store::open(file(), Mode::kReadWrite);
+    if (!store) return 1;
+    for (int i = 0; i < 10'000; ++i) {
+      const StoredMeasurement row = row_of(problem_of(128), "sm90_ws:n" + std::to_string(i), "r1");
+      if (const auto written = store->record(kH200, {&row, 1}); !written) {
+        std::ofstream(acknowledged) << i;
+        return written.error().what.find("everything recorded so far is kept") != std::string::npos
+                   ? 0
+                   : 3;
+      }
+    }
+    return 2;
+  });
+  ASSERT_EQ(code, 0);
+  const int rows = std::stoi(*read_file(acknowledged));
+  EXPECT_GT(rows, 10);
+  Store store = must_open(file());
+  EXPECT_GE(store.measurements(kH200, problem_of(128))->size(), static_cast<std::size_t>(rows));
+}
+
+TEST_F(StoreTest, ALockedStoreSaysWhoIsToBlame) {
+  fill(file(), 1);
+  Store store = must_open(file());
+  SQLite::Database blocker(file().string(), SQLite::OPEN_READWRITE);
+  blocker.exec("BEGIN IMMEDIATE");
+  const auto written = store.start_run(run_of("r2"));
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().what,
+            "store " + file().string() +
+                ": locked by another process for more than 5 s; wait for it or choose another file "
+                "with --store");
+}
+
+}  // namespace
+}  // namespace gemmsmith

@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "device/recording.h"
+#include "store/store_fixture.h"
+
+namespace gemmsmith {
+namespace {
+
+TEST_F(StoreTest, ExportAndImportGiveTheSameStore) {
+  fill(file("a.db"), 5);
+  Store a = must_open(file("a.db"));
+  ASSERT_TRUE(a.export_json_lines(file("a.jsonl")));
+  Store b = must_open(file("b.db"));
+  const auto report = b.import_json_lines(file("a.jsonl"));
+  ASSERT_TRUE(report) << report.error().what;
+  EXPECT_EQ(report->runs, 1);
+  EXPECT_EQ(report->measurements, 5);
+  EXPECT_EQ(report->winners, 1);
+  EXPECT_EQ(report->already_there, 0);
+  ASSERT_TRUE(b.export_json_lines(file("b.jsonl")));
+  EXPECT_EQ(*read_file(file("a.jsonl")), *read_file(file("b.jsonl")));
+  // Again: nothing new.
+  const auto again = b.import_json_lines(file("a.jsonl"));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->measurements, 0);
+  EXPECT_EQ(again->already_there, 7);
+}
+
+TEST_F(StoreTest, AnImportDoesNotReplaceWhatWasTunedHere) {
+  fill(file("theirs.db"), 2);
+  ASSERT_TRUE(must_open(file("theirs.db")).export_json_lines(file("theirs.jsonl")));
+  Store ours = must_open(file("ours.db"));
+  ASSERT_TRUE(ours.set_winner(kH200, winner_of(problem_of(64), "ours", "r"), {"selected", 1, 1}));
+  ASSERT_TRUE(ours.import_json_lines(file("theirs.jsonl")));
+  EXPECT_EQ((*ours.winner(kH200, problem_of(64)))->config, "ours");
+}
+
+class ImportTest : public StoreTest {
+ protected:
+  void SetUp() override {
+    StoreTest::SetUp();
+    fill(file("a.db"), 2);
+    ASSERT_TRUE(must_open(file("a.db")).export_json_lines(file("a.jsonl")));
+    text_ = *read_file(file("a.jsonl"));
+  }
+
+  // The error of importing a changed export; nothing of it may have entered the store.
+  std::string error_of(const std::string& text) {
+    EXPECT_TRUE(write_file_atomic(file("bad.jsonl"), text));
+    Store store = must_open(file("b.db"));
+    const auto report = store.import_json_lines(file("bad.jsonl"));
+    if (report) {
+      ADD_FAILURE() << "imported:\n" << text;
+      return {};
+    }
+    EXPECT_EQ(report.error().code, ErrorCode::kBadInput);
+    EXPECT_TRUE(store.runs()->empty());
+    EXPECT_TRUE(store.all_measurements()->empty());
+    const std::string where = file("bad.jsonl").string();
+    EXPECT_EQ(report.error().what.find(where), 0U) << report.error().what;
+    return report.error().what.substr(where.size());
+  }
+
+  std::string changed(const std::string& from, const std::string& to) const {
+    std::string text = text_;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  }
+
+  std::string text_;
+};
+
+TEST_F(ImportTest, NamesTheLineAndTheFault) {
+  EXPECT_EQ(error_of(""), ": empty, expected a gemmsmith-store export");
+  EXPECT_EQ(error_of(changed("gemmsmith-store", "other")),
+            ":1: format: expected \"gemmsmith-store\"");
+  EXPECT_EQ(error_of(changed("\"version\":1", "\"version\":9")),
+            ":1: version: 9 is newer than this gemmsmith reads (1)");
+  EXPECT_EQ(error_of(changed("\"kind\":\"kernel\"", "\"kind\":\"kernal\"")),
+            ":3: kind: unknown kind 'kernal': expected kernel, vendor, cublas, cublas_autotune, "
+            "lt_first, lt_tuned");
+  EXPECT_EQ(error_of(changed("\"median_us\":3.14159", "\"median_us\":-1.5")),
+            ":3: median_us: -1.5 is negative, expected 0 or more");
+  EXPECT_EQ(error_of(changed("\"median_us\":3.14159", "\"median_us\":0")),
+            ":3: median_us: a status of ok needs a time above 0");
+  EXPECT_EQ(error_of(changed("\"row\":\"run\"", "\"row\":\"ruin\"")),
+            ":2: row: unknown 'ruin', expected run, measurement or winner");
+  EXPECT_NE(error_of(changed("\"median_us\":3.14159", "\"median_us\":\"fast\"")).find(":3: "),
+            std::string::npos);
+  EXPECT_NE(error_of(text_.substr(0, text_.size() / 2)).find("parse error"), std::string::npos);
+  EXPECT_EQ(error_of(changed("\"id\":\"r1\"", "\"id\":\"r2\"")),
+            ": a measurement of 64_64_64 f16/f32 tn names run 'r1', which has no line");
+}
+
+TEST_F(StoreTest, ExportsARecordingWithItsSidecar) {
+  fill(file(), 4);
+  Store store = must_open(file());
+  const auto path = file("h200.csv.zst");
+  const auto exported = store.export_recording(kH200, path);
+  ASSERT_TRUE(exported) << exported.error().what;
+  const auto rows = read_recording(path);
+  ASSERT_TRUE(rows) << rows.error().what;
+  ASSERT_EQ(rows->size(), 4U);
+  EXPECT_EQ(rows->at(0).config, "sm90_ws:n0");
+  const auto sidecar = nlohmann::json::parse(*read_sidecar(path));
+  EXPECT_EQ(sidecar["fingerprint"], kH200.fingerprint);
+  EXPECT_EQ(sidecar["runs"]["r1"]["conditions"]["clock_mhz"], 1980);
+
+  const auto nothing = store.export_recording({"nobody's GPU", 1}, path);
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().what,
+            "store " + file().string() + ": holds no measurement of nobody's GPU (protocol 1)");
+}
+
+}  // namespace
+}  // namespace gemmsmith
