@@ -10,6 +10,8 @@
 #include "base/result.h"
 #include "device/device_info.h"
 #include "device/measurement.h"
+#include "measure/accuracy.h"
+#include "measure/server.h"
 #include "space/config.h"
 
 namespace gemmsmith {
@@ -46,9 +48,34 @@ class Bench {
   virtual Result<std::vector<Measurement>> finals(const Problem& problem,
                                                   std::span<const Config> configs) = 0;
 
+  // The four baselines between foreign kernels, in the same order. kUnsupported where that is not
+  // known.
+  virtual Result<std::vector<Measurement>> foreign_baselines(const Problem&) {
+    return needs_gpu("times of the baselines between foreign kernels");
+  }
+
+  // Errors against cuBLAS and FP64. kUnsupported where no GPU computes: a recording holds times, not
+  // results.
+  virtual Result<AccuracyReport> accuracy(const Problem&, const Config&) {
+    return needs_gpu("errors of results");
+  }
+
+  // Latency under load of a config and of the four baselines, in that order, host path included.
+  // kUnsupported where no GPU answers.
+  virtual Result<std::vector<ServeReport>> serve(const Problem&, const Config&,
+                                                 const ServeSettings&) {
+    return needs_gpu("latency under load");
+  }
+
   // Protocol, clocks, power, versions so far, as a JSON object's text: the sidecar of what was
   // measured.
   virtual std::string conditions() const = 0;
+
+ private:
+  static tl::unexpected<Error> needs_gpu(const char* what) {
+    return fail(ErrorCode::kUnsupported,
+                "{} can only come from a GPU, not from a recording: pass --device cuda:N", what);
+  }
 };
 
 // "cuda:N", "recorded:FILE" (needs no GPU). Errors: kBadInput for another form, kEnvironment.

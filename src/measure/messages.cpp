@@ -138,6 +138,79 @@ Result<Measurement> read_measurement(const json& value, const Problem& problem) 
   });
 }
 
+json to_json(const AccuracyReport& r) {
+  return {{"config", r.config},
+          {"status", name(r.status)},
+          {"detail", r.detail},
+          {"relative_error", number(r.relative_error)},
+          {"bound_ratio", number(r.bound_ratio)}};
+}
+
+Result<AccuracyReport> read_accuracy(const json& value) {
+  return guarded("accuracy", [&]() -> Result<AccuracyReport> {
+    AccuracyReport r;
+    r.config = value.at("config").get<std::string>();
+    GEMMSMITH_TRY(r.status, parse_status(value.at("status").get<std::string>()));
+    r.detail = value.at("detail").get<std::string>();
+    r.relative_error = read_number(value.at("relative_error"));
+    r.bound_ratio = read_number(value.at("bound_ratio"));
+    return r;
+  });
+}
+
+json to_json(const ServeSettings& s) {
+  return {{"target_qps", s.target_qps}, {"duration_s", s.duration_s}, {"slice_s", s.slice_s},
+          {"seed", s.seed},             {"late_us", s.late_us},       {"depth", s.depth}};
+}
+
+Result<ServeSettings> read_serve_settings(const json& value) {
+  return guarded("serve settings", [&]() -> Result<ServeSettings> {
+    ServeSettings s;
+    s.target_qps = value.at("target_qps").get<double>();
+    s.duration_s = value.at("duration_s").get<double>();
+    s.slice_s = value.at("slice_s").get<double>();
+    s.seed = value.at("seed").get<std::uint64_t>();
+    s.late_us = value.at("late_us").get<double>();
+    s.depth = value.at("depth").get<int>();
+    return s;
+  });
+}
+
+json to_json(const ServeReport& r) {
+  return {{"kind", name(r.kind)},
+          {"config", r.config},
+          {"status", name(r.status)},
+          {"detail", r.detail},
+          {"requests", r.requests},
+          {"finished", r.finished},
+          {"late", r.late},
+          {"achieved_qps", number(r.achieved_qps)},
+          {"mean_us", number(r.mean_us)},
+          {"percentiles_us", {number(r.p50_us), number(r.p95_us), number(r.p99_us)}},
+          {"max_us", number(r.max_us)}};
+}
+
+Result<ServeReport> read_serve_report(const json& value) {
+  return guarded("serve report", [&]() -> Result<ServeReport> {
+    ServeReport r;
+    GEMMSMITH_TRY(r.kind, parse_kind(value.at("kind").get<std::string>()));
+    r.config = value.at("config").get<std::string>();
+    GEMMSMITH_TRY(r.status, parse_status(value.at("status").get<std::string>()));
+    r.detail = value.at("detail").get<std::string>();
+    r.requests = value.at("requests").get<std::int64_t>();
+    r.finished = value.at("finished").get<std::int64_t>();
+    r.late = value.at("late").get<std::int64_t>();
+    r.achieved_qps = read_number(value.at("achieved_qps"));
+    r.mean_us = read_number(value.at("mean_us"));
+    const json& percentiles = value.at("percentiles_us");
+    r.p50_us = read_number(percentiles.at(0));
+    r.p95_us = read_number(percentiles.at(1));
+    r.p99_us = read_number(percentiles.at(2));
+    r.max_us = read_number(value.at("max_us"));
+    return r;
+  });
+}
+
 json to_json(const Error& error) { return {{"code", name(error.code)}, {"what", error.what}}; }
 
 Error read_error(const json& value) {

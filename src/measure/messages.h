@@ -22,6 +22,15 @@ Result<BenchSettings> read_settings(const nlohmann::json& json);
 nlohmann::json to_json(const Measurement& measurement);
 Result<Measurement> read_measurement(const nlohmann::json& json, const Problem& problem);
 
+nlohmann::json to_json(const AccuracyReport& report);
+Result<AccuracyReport> read_accuracy(const nlohmann::json& json);
+
+nlohmann::json to_json(const ServeSettings& settings);
+Result<ServeSettings> read_serve_settings(const nlohmann::json& json);
+
+nlohmann::json to_json(const ServeReport& report);
+Result<ServeReport> read_serve_report(const nlohmann::json& json);
+
 nlohmann::json to_json(const Error& error);
 Error read_error(const nlohmann::json& json);
 

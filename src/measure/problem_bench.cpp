@@ -7,6 +7,7 @@
 #include "base/interrupt.h"
 #include "base/statistics.h"
 #include "measure/floors.h"
+#include "measure/launch_server.h"
 #include "vendor/cublaslt_family.h"
 
 namespace gemmsmith {
@@ -42,6 +43,9 @@ int rounds_within(double replay_us, std::size_t graphs) {
   return std::clamp(static_cast<int>(std::min(affordable, 1e6)), kMinBaselineRounds,
                     kMaxBaselineRounds);
 }
+
+// What is left after taking the foreign pass out must stay a time.
+double without_pass(double us, double pass_us) { return std::max(us - pass_us, 0.01); }
 
 void fail_row(Measurement& row, Status status, std::string detail) {
   row.status = status;
@@ -220,42 +224,51 @@ Measurement ProblemBench::row_for(const Candidate& candidate, Stage stage, Setti
   return row;
 }
 
-Measurement ProblemBench::baseline_row(Kind kind, std::string config) const {
+Measurement ProblemBench::baseline_row(Kind kind, std::string config, Setting setting) const {
   Measurement row;
   row.problem = problem_;
   row.kind = kind;
   row.config = std::move(config);
   row.stage = Stage::kFinal;
+  row.setting = setting;
   row.run = session_.run;
   row.cache = cache_of(final_graph_.launches);
   return row;
 }
 
-Result<std::vector<Measurement>> ProblemBench::baselines() {
+Result<std::unique_ptr<CublasLaunch>> ProblemBench::cublas_launch(Kind kind) {
+  const vendor::CublasAlgo algo = kind == Kind::kCublasAutotune ? vendor::CublasAlgo::kAutotune
+                                                                : vendor::CublasAlgo::kDefault;
+  GEMMSMITH_TRY(std::unique_ptr<CublasLaunch> launch,
+                CublasLaunch::create(session_.cublas, problem_, algo, session_.vendor_workspace()));
+  GEMMSMITH_CHECK(
+      launch->prime(layout_.at(session_.operands.pointer(), 0), session_.stream.get()));
+  return launch;
+}
+
+Result<std::vector<Measurement>> ProblemBench::baselines(Setting setting) {
+  const bool foreign = setting == Setting::kForeign;
+  if (foreign) GEMMSMITH_CHECK(ensure_foreign());
   PhaseClock::Scope phase(session_.phases, "baselines");
   constexpr std::size_t kTuned = 3;
-  std::vector<Measurement> rows = {baseline_row(Kind::kCublas, ""),
-                                   baseline_row(Kind::kCublasAutotune, ""),
-                                   baseline_row(Kind::kLtFirst, lt_text(algos_.front()->algo())),
-                                   baseline_row(Kind::kLtTuned, lt_text(algos_[tuned_]->algo()))};
-  const plan::Operands operands = layout_.at(session_.operands.pointer(), 0);
+  std::vector<Measurement> rows = {
+      baseline_row(Kind::kCublas, "", setting), baseline_row(Kind::kCublasAutotune, "", setting),
+      baseline_row(Kind::kLtFirst, lt_text(algos_.front()->algo()), setting),
+      baseline_row(Kind::kLtTuned, lt_text(algos_[tuned_]->algo()), setting)};
   std::vector<TimedGraph> graphs(kTuned);
   const auto capture = [&](std::size_t i, Launch& launch) -> Result<void> {
+    const Pattern pattern = foreign ? Pattern::kLaunchThenForeign : Pattern::kLaunch;
     GEMMSMITH_TRY(graphs[i],
-                  session_.timer->capture(&launch, Pattern::kLaunch, session_.operands.pointer(),
-                                          layout_, 0, final_graph_.launches));
+                  session_.timer->capture(&launch, pattern, session_.operands.pointer(), layout_, 0,
+                                          final_graph_.launches));
     return {};
   };
   std::vector<std::unique_ptr<CublasLaunch>> keep;
   for (std::size_t i = 0; i < 2; ++i) {
-    const vendor::CublasAlgo algo =
-        i == 0 ? vendor::CublasAlgo::kDefault : vendor::CublasAlgo::kAutotune;
-    auto launch =
-        CublasLaunch::create(session_.cublas, problem_, algo, session_.vendor_workspace());
+    auto launch = cublas_launch(rows[i].kind);
     Result<void> ready;
     if (launch) {
-      ready = (*launch)->prime(operands, session_.stream.get());
-      if (ready) ready = capture(i, **launch);
+      ready = capture(i, **launch);
       keep.push_back(std::move(*launch));
     } else {
       ready = tl::unexpected<Error>(launch.error());
@@ -270,18 +283,27 @@ Result<std::vector<Measurement>> ProblemBench::baselines() {
   for (std::size_t i = 0; i < kTuned; ++i)
     if (rows[i].status == Status::kOk) runners.push_back(i);
   const int rounds = rounds_within(tuned_us_ * final_graph_.launches, runners.size() + 1);
+  // A round: lt_tuned, the others, and the foreign passes alone where their time must be taken out.
   std::vector<const TimedGraph*> sequence;
   for (int round = 0; round < rounds; ++round) {
-    sequence.push_back(&final_graph_);
+    sequence.push_back(foreign ? &foreign_graph_ : &final_graph_);
     for (const std::size_t i : runners) sequence.push_back(&graphs[i]);
+    if (foreign) sequence.push_back(&pass_graph_);
   }
   GEMMSMITH_TRY(const std::vector<double> times, session_.timer->replay(sequence));
-  const std::size_t stride = runners.size() + 1;
+  const std::size_t stride = runners.size() + (foreign ? 2 : 1);
+  double pass_us = 0;
+  if (foreign) {
+    std::vector<double> passes;
+    for (std::size_t at = stride - 1; at < times.size(); at += stride) passes.push_back(times[at]);
+    pass_us = median(passes);
+  }
   std::vector<std::vector<Repeat>> repeats(kTuned + 1);
   for (std::size_t at = 0; at < times.size(); at += stride) {
-    repeats[kTuned].push_back({times[at], times[at]});
+    const double tuned_us = without_pass(times[at], pass_us);
+    repeats[kTuned].push_back({tuned_us, tuned_us});
     for (std::size_t i = 0; i < runners.size(); ++i)
-      repeats[runners[i]].push_back({times[at + 1 + i], times[at]});
+      repeats[runners[i]].push_back({without_pass(times[at + 1 + i], pass_us), tuned_us});
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].status != Status::kOk) continue;
@@ -530,15 +552,96 @@ Result<std::vector<Quadruple>> ProblemBench::time_pairs(const TimedGraph& candid
     for (std::size_t at = 4; at < times.size(); at += stride) passes.push_back(times[at]);
     pass_us = median(passes);
   }
-  // What is left after taking the pass out must stay a time.
-  const auto own = [pass_us](double us) { return std::max(us - pass_us, 0.01); };
+  const auto own = [pass_us](double us) { return without_pass(us, pass_us); };
   std::vector<Quadruple> result;
   for (std::size_t at = 0; at < times.size(); at += stride)
     result.push_back({own(times[at]), own(times[at + 1]), own(times[at + 2]), own(times[at + 3])});
   return result;
 }
 
-Result<Measurement> ProblemBench::pair_with_itself(const Candidate& candidate, int quadruples) {
+Result<AccuracyReport> ProblemBench::accuracy(const Candidate& candidate) {
+  PhaseClock::Scope phase(session_.phases, "accuracy");
+  AccuracyReport report;
+  report.config = to_text(candidate.config);
+  report.relative_error = report.bound_ratio = std::nan("");
+  const auto launch = make_launch(candidate);
+  if (!launch) {
+    report.status = Status::kLaunch;
+    report.detail = launch.error().what;
+    return report;
+  }
+  GEMMSMITH_TRY(const Verdict verdict, session_.verifier->verify(**launch, Effort::kFull));
+  report.status = verdict.status;
+  report.detail = verdict.detail;
+  if (verdict.status == Status::kFault || verdict.status == Status::kLaunch) return report;
+  report.relative_error = verdict.relative_error;
+  report.bound_ratio = verdict.bound_ratio;
+  return report;
+}
+
+Result<std::vector<ServeReport>> ProblemBench::serve(
+    const Candidate& candidate, const ServeSettings& settings,
+    const std::function<Result<void>()>& after_slice) {
+  PhaseClock::Scope phase(session_.phases, "serve");
+  struct Entrant {
+    ServeReport report;
+    std::unique_ptr<Launch> own;  // where the bench does not keep the launch
+    std::unique_ptr<LaunchServer> server;
+  };
+  std::vector<Entrant> entrants(5);
+  const auto enter = [&](std::size_t at, Kind kind, std::string config,
+                         Result<Launch*> launch) -> Result<void> {
+    entrants[at].report.kind = kind;
+    entrants[at].report.config = std::move(config);
+    if (launch) {
+      GEMMSMITH_TRY(
+          LaunchServer server,
+          LaunchServer::create(session_.driver(), session_.stream.get(), **launch,
+                               session_.operands.pointer(), layout_, settings.depth));
+      entrants[at].server = std::make_unique<LaunchServer>(std::move(server));
+      const Result<void> warm = entrants[at].server->warm_up();
+      if (warm) return {};
+      if (session_.is_broken()) return warm;
+      launch = tl::unexpected<Error>(warm.error());
+      entrants[at].server.reset();
+    }
+    entrants[at].report.status = Status::kLaunch;
+    entrants[at].report.detail = launch.error().what;
+    return {};
+  };
+  const auto keep = [&](std::size_t at, auto made) -> Result<Launch*> {
+    if (!made) return tl::unexpected<Error>(made.error());
+    entrants[at].own = std::move(*made);
+    return entrants[at].own.get();
+  };
+  GEMMSMITH_CHECK(enter(0, is_vendor(candidate.config) ? Kind::kVendor : Kind::kKernel,
+                        to_text(candidate.config), keep(0, make_launch(candidate))));
+  GEMMSMITH_CHECK(enter(1, Kind::kCublas, "", keep(1, cublas_launch(Kind::kCublas))));
+  GEMMSMITH_CHECK(
+      enter(2, Kind::kCublasAutotune, "", keep(2, cublas_launch(Kind::kCublasAutotune))));
+  GEMMSMITH_CHECK(
+      enter(3, Kind::kLtFirst, lt_text(algos_.front()->algo()), algos_.front().get()));
+  GEMMSMITH_CHECK(
+      enter(4, Kind::kLtTuned, lt_text(algos_[tuned_]->algo()), algos_[tuned_].get()));
+
+  std::vector<ServeProvider*> providers;
+  for (const Entrant& entrant : entrants)
+    if (entrant.server != nullptr) providers.push_back(entrant.server.get());
+  SteadyServeClock clock;
+  GEMMSMITH_TRY(const std::vector<ServeTally> tallies,
+                serve_in_turns(providers, clock, settings, after_slice));
+  std::vector<ServeReport> reports;
+  auto tally = tallies.begin();
+  for (Entrant& entrant : entrants) {
+    if (entrant.server != nullptr) summarise(*tally++, entrant.report);
+    reports.push_back(std::move(entrant.report));
+  }
+  session_.sample_clocks();
+  return reports;
+}
+
+Result<Measurement> ProblemBench::pair_with_itself(const Candidate& candidate, int count,
+                                                   std::vector<Quadruple>& quadruples) {
   GEMMSMITH_TRY(const std::unique_ptr<Launch> launch, make_launch(candidate));
   const auto capture = [&] {
     return session_.timer->capture(launch.get(), Pattern::kLaunch, session_.operands.pointer(),
@@ -546,9 +649,9 @@ Result<Measurement> ProblemBench::pair_with_itself(const Candidate& candidate, i
   };
   GEMMSMITH_TRY(const TimedGraph one, capture());
   GEMMSMITH_TRY(const TimedGraph other, capture());
-  GEMMSMITH_TRY(const std::vector<Quadruple> measured, time_pairs(one, other, nullptr, quadruples));
+  GEMMSMITH_TRY(quadruples, time_pairs(one, other, nullptr, count));
   Measurement row = row_for(candidate, Stage::kFinal, Setting::kChained);
-  summarise(measured, row);
+  summarise(quadruples, row);
   return row;
 }
 

@@ -35,16 +35,24 @@ class ProblemBench {
   static Result<std::unique_ptr<ProblemBench>> create(GpuSession& session, const Problem& problem);
 
   const Problem& problem() const { return problem_; }
-  Result<std::vector<Measurement>> baselines();
+  // The four, each paired with lt_tuned, back to back or between foreign kernels.
+  Result<std::vector<Measurement>> baselines(Setting setting);
   Result<std::vector<Config>> vendor_configs(int limit);
   // `group` candidates are timed in one interleaved sequence. An Error means that nothing more can
   // be measured in this process (session.is_broken()) or that the harness failed.
   Result<void> screen(std::span<const Candidate> candidates, const BenchEvents& events, int group);
   Result<void> finals(std::span<const Candidate> candidates, const BenchEvents& events);
 
+  // A wrong result is a report, not an Error.
+  Result<AccuracyReport> accuracy(const Candidate& candidate);
+  // The candidate and the four baselines, with the arrivals in common.
+  Result<std::vector<ServeReport>> serve(const Candidate& candidate, const ServeSettings& settings,
+                                         const std::function<Result<void>()>& after_slice);
+
   // Pairs two of a candidate's own graphs with each other: what the protocol reports where there
-  // is no difference. One row a call.
-  Result<Measurement> pair_with_itself(const Candidate& candidate, int quadruples);
+  // is no difference. The row sums up `count` quadruples, which are handed over as well.
+  Result<Measurement> pair_with_itself(const Candidate& candidate, int count,
+                                       std::vector<Quadruple>& quadruples);
 
  private:
   // A candidate that has passed so far.
@@ -66,7 +74,9 @@ class ProblemBench {
   Result<void> ensure_foreign();
 
   Measurement row_for(const Candidate& candidate, Stage stage, Setting setting) const;
-  Measurement baseline_row(Kind kind, std::string config) const;
+  Measurement baseline_row(Kind kind, std::string config, Setting setting) const;
+  // cuBLAS's own call, ready to be captured or served.
+  Result<std::unique_ptr<CublasLaunch>> cublas_launch(Kind kind);
   Result<std::unique_ptr<Launch>> make_launch(const Candidate& candidate);
   // Verifies; false with `row`'s status and detail set where the candidate failed.
   Result<bool> verified(Launch& launch, Effort effort, Measurement& row, double& launch_us);

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
 #include "base/numbers.h"
@@ -111,7 +112,7 @@ class Worker {
 
   Result<json> measure(ProblemBench& bench, const std::string& op, const json& request) {
     std::vector<Candidate> candidates;
-    json needed = json::array();
+    std::set<std::string> needed;  // launch variants share a kernel
     const std::vector<const Family*> families = all_families();
     for (const json& item : request.at("candidates")) {
       Candidate candidate;
@@ -119,11 +120,11 @@ class Worker {
       candidate.hash = item.at("hash").get<std::string>();
       candidate.compile_s = item.at("compile_s").get<double>();
       if (!candidate.hash.empty() && !bench_->has_kernel(candidate.hash))
-        needed.push_back(candidate.hash);
+        needed.insert(candidate.hash);
       candidates.push_back(std::move(candidate));
     }
     // The tuner sends what is missing and asks again.
-    if (!needed.empty()) return json{{"need", std::move(needed)}};
+    if (!needed.empty()) return json{{"need", needed}};
     bool heard = true;
     BenchEvents events;
     events.begin = [&](std::span<const std::size_t> indices) {

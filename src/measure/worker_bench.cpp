@@ -107,22 +107,24 @@ Result<void> WorkerBench::open_worker() {
   const json open = {
       {"op", "open"},      {"device", ordinal_},        {"settings", messages::to_json(settings_)},
       {"run", run_name()}, {"harness", harness.size()}, {"reference", reference.size()}};
-  GEMMSMITH_TRY(const std::string opened, ask(open.dump() + '\n' + harness + reference));
+  GEMMSMITH_TRY(const std::string opened, ask(open.dump(), harness + reference));
   const json answer = json::parse(opened, nullptr, false);
   if (answer.is_object() && answer.contains("cublas"))
     device_.cublas_version = answer["cublas"].get<std::string>();
   return {};
 }
 
-WorkerBench::Reply WorkerBench::converse(const std::string& line, Request& request) {
+WorkerBench::Reply WorkerBench::converse(const std::string& line, std::string_view payload,
+                                         Request& request) {
   Reply reply;
   const auto lost = [&](Reply::End end, Error error) {
     reply.end = end;
     reply.error = std::move(error);
     return reply;
   };
-  if (auto sent = worker_->channel().send_line(line); !sent)
-    return lost(Reply::End::kLost, sent.error());
+  auto sent = worker_->channel().send_line(line);
+  if (sent) sent = worker_->channel().send_bytes(payload);
+  if (!sent) return lost(Reply::End::kLost, sent.error());
   while (true) {
     const double patience_s =
         request.in_flight.empty() ? options_.prepare_timeout_s : settings_.candidate_timeout_s;
@@ -165,10 +167,9 @@ WorkerBench::Reply WorkerBench::converse(const std::string& line, Request& reque
   }
 }
 
-// A request without candidates.
-Result<std::string> WorkerBench::ask(const std::string& line) {
+Result<std::string> WorkerBench::ask(const std::string& line, std::string_view payload) {
   Request request;
-  const Reply reply = converse(line, request);
+  const Reply reply = converse(line, payload, request);
   switch (reply.end) {
     case Reply::End::kDone:
       return reply.content;
@@ -254,7 +255,7 @@ Result<void> WorkerBench::send_kernels(const std::vector<std::string>& hashes, R
     GEMMSMITH_TRY(const std::string cubin,
                   kernels_->cubin(config, *request.problem, architecture_));
     const json line = {{"op", "kernel"}, {"hash", hash}, {"bytes", cubin.size()}};
-    GEMMSMITH_TRY(const std::string loaded, ask(line.dump() + '\n' + cubin));
+    GEMMSMITH_TRY(const std::string loaded, ask(line.dump(), cubin));
   }
   return {};
 }
@@ -311,7 +312,7 @@ Result<std::vector<Measurement>> WorkerBench::measure(const char* operation, Sta
                        {"problem", messages::to_json(problem)},
                        {"group", group},
                        {"candidates", std::move(candidates)}};
-    const Reply reply = converse(line.dump(), request);
+    const Reply reply = converse(line.dump(), {}, request);
     const auto unanswered = static_cast<std::size_t>(std::count_if(
         request.rows.begin(), request.rows.end(), [](const auto& rows) { return rows.empty(); }));
 

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "measure/bench.h"
@@ -48,9 +49,11 @@ class WorkerBench : public Bench {
               WorkerOptions options);
   Result<void> ensure_worker();
   Result<void> open_worker();
-  // One line to the worker, then its "done" or "error"; events in between go to `request`.
-  Reply converse(const std::string& line, Request& request);
-  Result<std::string> ask(const std::string& line);
+  // One line and the bytes it announces to the worker, then its "done" or "error"; events in
+  // between go to `request`.
+  Reply converse(const std::string& line, std::string_view payload, Request& request);
+  // The same without candidates.
+  Result<std::string> ask(const std::string& line, std::string_view payload = {});
   Result<std::vector<Measurement>> measure(const char* operation, Stage stage,
                                            const Problem& problem, std::span<const Config> configs);
   Result<void> send_kernels(const std::vector<std::string>& hashes, Request& request);
