@@ -41,19 +41,30 @@ class CallCache {
   // This thread's. The first use allocates it.
   static CallCache& of_thread();
 
-  // The place where the key's entry is, or would be: check with holds().
-  CachedCall& slot(const CallKey& key) {
-    const std::string_view bytes(reinterpret_cast<const char*>(&key), sizeof key);
-    return calls_[hash64(bytes) % calls_.size()];
+  // Null where the call was not seen lately.
+  CachedCall* find(const CallKey& key) {
+    for (CachedCall& entry : set_of(key))
+      if (std::memcmp(&entry.key, &key, sizeof key) == 0) return &entry;
+    return nullptr;
   }
-  static bool holds(const CachedCall& slot, const CallKey& key) {
-    return std::memcmp(&slot.key, &key, sizeof key) == 0;
+  // A place for the key's entry, whose key the caller sets once the rest is whole.
+  CachedCall& make_room(const CallKey& key) {
+    auto& [newest, older] = set_of(key);
+    if (newest.key.epoch != 0) older = newest;
+    newest.key = CallKey{};
+    return newest;
   }
 
  private:
-  // A model's forward pass calls a few hundred products again and again. Direct-mapped: a collision
+  // The newest first.
+  using Set = std::array<CachedCall, 2>;
+  Set& set_of(const CallKey& key) {
+    const std::string_view bytes(reinterpret_cast<const char*>(&key), sizeof key);
+    return sets_[hash64(bytes) % sets_.size()];
+  }
+  // A model's forward pass calls a few hundred products again and again. A call that was pushed out
   // only costs choosing and encoding the maps anew.
-  std::array<CachedCall, 256> calls_;
+  std::array<Set, 128> sets_;
 };
 
 }  // namespace gemmsmith::runtime

@@ -210,14 +210,14 @@ bool Handle::run_seen_before(const gemmsmithProblem_t* problem, const MatmulArgu
 
   const CallKey key = make_key(epoch(), context, *problem, scalars, arguments.a, arguments.b,
                                arguments.c, arguments.d);
-  CachedCall& entry = CallCache::of_thread().slot(key);
-  if (!CallCache::holds(entry, key)) return false;
+  CachedCall* const entry = CallCache::of_thread().find(key);
+  if (entry == nullptr) return false;
   const vendor::Workspace workspace = {arguments.workspace,
                                        static_cast<std::int64_t>(arguments.workspace_bytes)};
-  if (!is_sound(workspace) || workspace.bytes < entry.choice.workspace_bytes) return false;
+  if (!is_sound(workspace) || workspace.bytes < entry->choice.workspace_bytes) return false;
   const vendor::Operands operands = {arguments.b, arguments.a,
                                      key.c != nullptr ? key.c : arguments.d, arguments.d};
-  result = serve(entry, operands, scalars, workspace, arguments.stream);
+  result = serve(*entry, operands, scalars, workspace, arguments.stream);
   return true;
 }
 
@@ -226,8 +226,7 @@ Result<void> Handle::run_new(const gemmsmithProblem_t& problem, const Call& call
   // The caller's A is our B.
   const CallKey key = make_key(epoch(), context, problem, call.scalars, call.operands.b,
                                call.operands.a, call.operands.c, call.operands.d);
-  CachedCall& entry = CallCache::of_thread().slot(key);
-  entry.key = CallKey{};
+  CachedCall& entry = CallCache::of_thread().make_room(key);
   entry.device = place.device.get();
   entry.problem = call.problem;
   entry.choice = {};
