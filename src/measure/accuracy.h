@@ -1,5 +1,6 @@
 // accuracy.h -- how far a config's result is from two references, as figures with their bars: the
-// norm against cuBLAS and the largest error against FP64 in units of what a correct kernel may have.
+// norm against cuBLAS and the largest error against FP64 in units of what a correct kernel may
+// have.
 #pragma once
 
 #include <string>

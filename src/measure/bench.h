@@ -19,12 +19,12 @@ namespace gemmsmith {
 struct BenchSettings {
   std::uint64_t seed = 1;
   std::int64_t workspace_bytes = 64LL << 20;  // for every vendor call; ours need none
-  double screen_us = 400;   // GPU time of one screening replay, at least one launch
+  double screen_us = 400;  // GPU time of one screening replay, at least one launch
   int screen_repeats = 3;
-  int final_pairs = 24;     // ABBA pairs of a finalist in each setting
-  double final_us = 600;    // GPU time of one replay in a pair
+  int final_pairs = 24;             // ABBA pairs of a finalist in each setting
+  double final_us = 600;            // GPU time of one replay in a pair
   double candidate_timeout_s = 10;  // a candidate that takes longer is killed
-  bool verify = true;       // exact integers and the FP64 bound before timing, poison and guards
+  bool verify = true;  // exact integers and the FP64 bound before timing, poison and guards
 };
 
 class Bench {
@@ -54,8 +54,8 @@ class Bench {
     return needs_gpu("times of the baselines between foreign kernels");
   }
 
-  // Errors against cuBLAS and FP64. kUnsupported where no GPU computes: a recording holds times, not
-  // results.
+  // Errors against cuBLAS and FP64. kUnsupported where no GPU computes: a recording holds times,
+  // not results.
   virtual Result<AccuracyReport> accuracy(const Problem&, const Config&) {
     return needs_gpu("errors of results");
   }

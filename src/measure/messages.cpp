@@ -159,8 +159,9 @@ Result<AccuracyReport> read_accuracy(const json& value) {
 }
 
 json to_json(const ServeSettings& s) {
-  return {{"target_qps", s.target_qps}, {"duration_s", s.duration_s}, {"slice_s", s.slice_s},
-          {"seed", s.seed},             {"late_us", s.late_us},       {"depth", s.depth}};
+  return {{"target_qps", s.target_qps}, {"duration_s", s.duration_s},
+          {"slice_s", s.slice_s},       {"seed", s.seed},
+          {"late_us", s.late_us},       {"depth", s.depth}};
 }
 
 Result<ServeSettings> read_serve_settings(const json& value) {

@@ -237,12 +237,11 @@ Measurement ProblemBench::baseline_row(Kind kind, std::string config, Setting se
 }
 
 Result<std::unique_ptr<CublasLaunch>> ProblemBench::cublas_launch(Kind kind) {
-  const vendor::CublasAlgo algo = kind == Kind::kCublasAutotune ? vendor::CublasAlgo::kAutotune
-                                                                : vendor::CublasAlgo::kDefault;
+  const vendor::CublasAlgo algo =
+      kind == Kind::kCublasAutotune ? vendor::CublasAlgo::kAutotune : vendor::CublasAlgo::kDefault;
   GEMMSMITH_TRY(std::unique_ptr<CublasLaunch> launch,
                 CublasLaunch::create(session_.cublas, problem_, algo, session_.vendor_workspace()));
-  GEMMSMITH_CHECK(
-      launch->prime(layout_.at(session_.operands.pointer(), 0), session_.stream.get()));
+  GEMMSMITH_CHECK(launch->prime(layout_.at(session_.operands.pointer(), 0), session_.stream.get()));
   return launch;
 }
 
@@ -258,9 +257,8 @@ Result<std::vector<Measurement>> ProblemBench::baselines(Setting setting) {
   std::vector<TimedGraph> graphs(kTuned);
   const auto capture = [&](std::size_t i, Launch& launch) -> Result<void> {
     const Pattern pattern = foreign ? Pattern::kLaunchThenForeign : Pattern::kLaunch;
-    GEMMSMITH_TRY(graphs[i],
-                  session_.timer->capture(&launch, pattern, session_.operands.pointer(), layout_, 0,
-                                          final_graph_.launches));
+    GEMMSMITH_TRY(graphs[i], session_.timer->capture(&launch, pattern, session_.operands.pointer(),
+                                                     layout_, 0, final_graph_.launches));
     return {};
   };
   std::vector<std::unique_ptr<CublasLaunch>> keep;
@@ -594,10 +592,9 @@ Result<std::vector<ServeReport>> ProblemBench::serve(
     entrants[at].report.kind = kind;
     entrants[at].report.config = std::move(config);
     if (launch) {
-      GEMMSMITH_TRY(
-          LaunchServer server,
-          LaunchServer::create(session_.driver(), session_.stream.get(), **launch,
-                               session_.operands.pointer(), layout_, settings.depth));
+      GEMMSMITH_TRY(LaunchServer server,
+                    LaunchServer::create(session_.driver(), session_.stream.get(), **launch,
+                                         session_.operands.pointer(), layout_, settings.depth));
       entrants[at].server = std::make_unique<LaunchServer>(std::move(server));
       const Result<void> warm = entrants[at].server->warm_up();
       if (warm) return {};
@@ -619,10 +616,8 @@ Result<std::vector<ServeReport>> ProblemBench::serve(
   GEMMSMITH_CHECK(enter(1, Kind::kCublas, "", keep(1, cublas_launch(Kind::kCublas))));
   GEMMSMITH_CHECK(
       enter(2, Kind::kCublasAutotune, "", keep(2, cublas_launch(Kind::kCublasAutotune))));
-  GEMMSMITH_CHECK(
-      enter(3, Kind::kLtFirst, lt_text(algos_.front()->algo()), algos_.front().get()));
-  GEMMSMITH_CHECK(
-      enter(4, Kind::kLtTuned, lt_text(algos_[tuned_]->algo()), algos_[tuned_].get()));
+  GEMMSMITH_CHECK(enter(3, Kind::kLtFirst, lt_text(algos_.front()->algo()), algos_.front().get()));
+  GEMMSMITH_CHECK(enter(4, Kind::kLtTuned, lt_text(algos_[tuned_]->algo()), algos_[tuned_].get()));
 
   std::vector<ServeProvider*> providers;
   for (const Entrant& entrant : entrants)

@@ -100,15 +100,13 @@ Result<std::vector<ServeTally>> serve_in_turns(std::span<ServeProvider* const> p
   auto next = arrivals.begin();
   for (std::size_t slice = 0; slice < slices; ++slice) {
     const double from = slice_us * static_cast<double>(slice);
-    const auto end = slice + 1 == slices
-                         ? arrivals.end()
-                         : std::lower_bound(next, arrivals.end(), from + slice_us);
+    const auto end = slice + 1 == slices ? arrivals.end()
+                                         : std::lower_bound(next, arrivals.end(), from + slice_us);
     std::vector<double> own;
     for (; next != end; ++next) own.push_back(*next - from);
     for (std::size_t turn = 0; turn < providers.size(); ++turn) {
       const std::size_t who = (slice + turn) % providers.size();
-      GEMMSMITH_CHECK(
-          serve_slice(*providers[who], clock, own, slice_us, settings, tallies[who]));
+      GEMMSMITH_CHECK(serve_slice(*providers[who], clock, own, slice_us, settings, tallies[who]));
       GEMMSMITH_CHECK(after_slice());
     }
   }

@@ -1,7 +1,8 @@
-// server.h -- latency under load: requests arrive at times that were fixed beforehand (Poisson, open
-// loop) whether or not earlier ones are done, and a request's latency runs from its scheduled
+// server.h -- latency under load: requests arrive at times that were fixed beforehand (Poisson,
+// open loop) whether or not earlier ones are done, and a request's latency runs from its scheduled
 // arrival. A stall so delays every request behind it and cannot hide by slowing the sender down
-// (coordinated omission). Knows no GPU: requests go to a ServeProvider, time comes from a ServeClock.
+// (coordinated omission). Knows no GPU: requests go to a ServeProvider, time comes from a
+// ServeClock.
 #pragma once
 
 #include <cstdint>

@@ -339,10 +339,11 @@ Result<Verdict> Verifier::judge(Launch& launch, Effort effort) {
                              problem_.m * problem_.n, why));
   }
   if (!(verdict.bound_ratio <= 1))  // NaN counts as wrong
-    return wrong(fmt::format("bound: element ({}, {}) is {:g}, FP64 says {:g}, {:.3g} times the "
-                             "error bound",
-                             positions_[2 * worst], positions_[2 * worst + 1], checks.values[worst],
-                             exact_value(problem_, random_elements_[worst]), verdict.bound_ratio));
+    return wrong(
+        fmt::format("bound: element ({}, {}) is {:g}, FP64 says {:g}, {:.3g} times the "
+                    "error bound",
+                    positions_[2 * worst], positions_[2 * worst + 1], checks.values[worst],
+                    exact_value(problem_, random_elements_[worst]), verdict.bound_ratio));
   if (checks.norms[0] != checks.norms[0]) return wrong("norm: the result holds NaN");
   if (norm_is_barred(problem_) && verdict.relative_error >= kMaxRelativeError)
     return wrong(fmt::format("norm: relative error {:.3g} against cuBLAS, bar {:g}",

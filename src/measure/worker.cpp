@@ -55,10 +55,9 @@ class Worker {
       if (op == "kernel") return add_kernel(request);
       GEMMSMITH_TRY(const Problem problem, messages::read_problem(request.at("problem")));
       GEMMSMITH_TRY(ProblemBench* const bench, bench_->bench(problem));
-      if (op == "baselines") return baselines(*bench);
+      if (op == "baselines") return baselines(*bench, request);
       if (op == "vendor_configs") return vendor_configs(*bench, request.at("limit").get<int>());
-      if (op == "screen" || op == "finals") return measure(*bench, op, request);
-      return fail(ErrorCode::kBadInput, "unknown operation '{}'", op);
+      return on_candidates(*bench, op, request);
     } catch (const json::exception& error) {
       return fail(ErrorCode::kBadInput, "a bad request: {}", error.what());
     }
@@ -96,8 +95,9 @@ class Worker {
     return json::object();
   }
 
-  Result<json> baselines(ProblemBench& bench) {
-    GEMMSMITH_TRY(const std::vector<Measurement> rows, bench.baselines());
+  Result<json> baselines(ProblemBench& bench, const json& request) {
+    GEMMSMITH_TRY(const Setting setting, parse_setting(request.at("setting").get<std::string>()));
+    GEMMSMITH_TRY(const std::vector<Measurement> rows, bench.baselines(setting));
     json list = json::array();
     for (const Measurement& row : rows) list.push_back(messages::to_json(row));
     return done({{"rows", std::move(list)}});
@@ -110,9 +110,9 @@ class Worker {
     return done({{"configs", std::move(list)}});
   }
 
-  Result<json> measure(ProblemBench& bench, const std::string& op, const json& request) {
+  Result<json> on_candidates(ProblemBench& bench, const std::string& op, const json& request) {
     std::vector<Candidate> candidates;
-    std::set<std::string> needed;  // launch variants share a kernel
+    json needed = json::array();
     const std::vector<const Family*> families = all_families();
     for (const json& item : request.at("candidates")) {
       Candidate candidate;
@@ -120,11 +120,35 @@ class Worker {
       candidate.hash = item.at("hash").get<std::string>();
       candidate.compile_s = item.at("compile_s").get<double>();
       if (!candidate.hash.empty() && !bench_->has_kernel(candidate.hash))
-        needed.insert(candidate.hash);
+        needed.push_back(candidate.hash);
       candidates.push_back(std::move(candidate));
     }
     // The tuner sends what is missing and asks again.
-    if (!needed.empty()) return json{{"need", needed}};
+    if (!needed.empty()) return json{{"need", std::move(needed)}};
+    if (op == "screen" || op == "finals") return measure(bench, op, request, candidates);
+    if (candidates.size() != 1)
+      return fail(ErrorCode::kBadInput, "'{}' of {} candidates", op, candidates.size());
+    if (op == "accuracy") {
+      GEMMSMITH_TRY(const AccuracyReport report, bench.accuracy(candidates.front()));
+      return done({{"accuracy", messages::to_json(report)}});
+    }
+    if (op == "serve") return serve(bench, request, candidates.front());
+    return fail(ErrorCode::kBadInput, "unknown operation '{}'", op);
+  }
+
+  Result<json> serve(ProblemBench& bench, const json& request, const Candidate& candidate) {
+    GEMMSMITH_TRY(const ServeSettings settings, messages::read_serve_settings(request.at("serve")));
+    // A sign of life: serving may take longer than the tuner waits in silence.
+    const auto after_slice = [&] { return channel_.send_line(R"({"alive":true})"); };
+    GEMMSMITH_TRY(const std::vector<ServeReport> reports,
+                  bench.serve(candidate, settings, after_slice));
+    json list = json::array();
+    for (const ServeReport& report : reports) list.push_back(messages::to_json(report));
+    return done({{"reports", std::move(list)}});
+  }
+
+  Result<json> measure(ProblemBench& bench, const std::string& op, const json& request,
+                       const std::vector<Candidate>& candidates) {
     bool heard = true;
     BenchEvents events;
     events.begin = [&](std::span<const std::size_t> indices) {

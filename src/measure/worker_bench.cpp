@@ -188,8 +188,17 @@ Result<std::string> WorkerBench::ask(const std::string& line, std::string_view p
 }
 
 Result<std::vector<Measurement>> WorkerBench::baselines(const Problem& problem) {
+  return baselines(problem, Setting::kChained);
+}
+
+Result<std::vector<Measurement>> WorkerBench::foreign_baselines(const Problem& problem) {
+  return baselines(problem, Setting::kForeign);
+}
+
+Result<std::vector<Measurement>> WorkerBench::baselines(const Problem& problem, Setting setting) {
   GEMMSMITH_CHECK(ensure_worker());
-  const json request = {{"op", "baselines"}, {"problem", messages::to_json(problem)}};
+  const json request = {
+      {"op", "baselines"}, {"problem", messages::to_json(problem)}, {"setting", name(setting)}};
   GEMMSMITH_TRY(const std::string answer, ask(request.dump()));
   const json content = json::parse(answer);
   std::vector<Measurement> rows;
@@ -223,6 +232,55 @@ Result<std::vector<Measurement>> WorkerBench::screen(const Problem& problem,
 Result<std::vector<Measurement>> WorkerBench::finals(const Problem& problem,
                                                      std::span<const Config> configs) {
   return measure("finals", Stage::kFinal, problem, configs);
+}
+
+Result<std::string> WorkerBench::ask_about(const Problem& problem, const Config& config,
+                                           std::string line) {
+  GEMMSMITH_CHECK(ensure_worker());
+  Request request;
+  request.problem = &problem;
+  request.configs = std::span(&config, 1);
+  request.hashes.resize(1);
+  double compile_s = 0;
+  if (!is_vendor(config)) {
+    GEMMSMITH_TRY(const std::vector<KernelInfo> infos,
+                  kernels_->prepare(request.configs, problem, architecture_));
+    const KernelInfo& info = infos.front();
+    if (info.status != Status::kOk)
+      return fail(ErrorCode::kCompile, "{}: {}, {}", to_text(config), name(info.status),
+                  info.detail);
+    request.hashes.front() = info.hash;
+    compile_s = info.compile_s;
+  }
+  json message = json::parse(line);
+  message["problem"] = messages::to_json(problem);
+  message["candidates"] = json::array(
+      {{{"config", to_text(config)}, {"hash", request.hashes.front()}, {"compile_s", compile_s}}});
+  line = message.dump();
+  GEMMSMITH_TRY(std::string answer, ask(line));
+  const json content = json::parse(answer);
+  if (!content.contains("need")) return answer;
+  GEMMSMITH_CHECK(send_kernels(content["need"].get<std::vector<std::string>>(), request));
+  return ask(line);
+}
+
+Result<AccuracyReport> WorkerBench::accuracy(const Problem& problem, const Config& config) {
+  GEMMSMITH_TRY(const std::string answer,
+                ask_about(problem, config, json{{"op", "accuracy"}}.dump()));
+  return messages::read_accuracy(json::parse(answer).value("accuracy", json::object()));
+}
+
+Result<std::vector<ServeReport>> WorkerBench::serve(const Problem& problem, const Config& config,
+                                                    const ServeSettings& settings) {
+  const json request = {{"op", "serve"}, {"serve", messages::to_json(settings)}};
+  GEMMSMITH_TRY(const std::string answer, ask_about(problem, config, request.dump()));
+  const json content = json::parse(answer);
+  std::vector<ServeReport> reports;
+  for (const json& item : content.value("reports", json::array())) {
+    GEMMSMITH_TRY(ServeReport report, messages::read_serve_report(item));
+    reports.push_back(std::move(report));
+  }
+  return reports;
 }
 
 std::vector<Measurement> WorkerBench::failed_rows(const Config& config, const Problem& problem,

@@ -37,6 +37,10 @@ class WorkerBench : public Bench {
                                           std::span<const Config> configs) override;
   Result<std::vector<Measurement>> finals(const Problem& problem,
                                           std::span<const Config> configs) override;
+  Result<std::vector<Measurement>> foreign_baselines(const Problem& problem) override;
+  Result<AccuracyReport> accuracy(const Problem& problem, const Config& config) override;
+  Result<std::vector<ServeReport>> serve(const Problem& problem, const Config& config,
+                                         const ServeSettings& settings) override;
   std::string conditions() const override;
 
   int workers_started() const { return workers_started_; }
@@ -56,6 +60,11 @@ class WorkerBench : public Bench {
   Result<std::string> ask(const std::string& line, std::string_view payload = {});
   Result<std::vector<Measurement>> measure(const char* operation, Stage stage,
                                            const Problem& problem, std::span<const Config> configs);
+  Result<std::vector<Measurement>> baselines(const Problem& problem, Setting setting);
+  // Puts one config to the worker, with its kernel where that is missing there; `line` gets the
+  // candidate. Gives the content of the worker's "done". kCompile where the kernel does not
+  // compile.
+  Result<std::string> ask_about(const Problem& problem, const Config& config, std::string line);
   Result<void> send_kernels(const std::vector<std::string>& hashes, Request& request);
   std::vector<Measurement> failed_rows(const Config& config, const Problem& problem, Stage stage,
                                        Status status, const std::string& detail,
