@@ -2,12 +2,15 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 
 namespace gemmsmith {
 namespace {
 
-volatile std::sig_atomic_t interrupt_count = 0;
+// Lock-free, so the handler may touch it; an atomic, because worker threads poll it.
+std::atomic<int> interrupt_count{0};
+static_assert(std::atomic<int>::is_always_lock_free);
 
 extern "C" void on_interrupt(int) {
   if (interrupt_count > 0) _exit(130);

@@ -4,12 +4,13 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <memory>
 
 namespace gemmsmith {
 namespace {
 
-LogLevel current_level = LogLevel::kWarning;
+std::atomic<LogLevel> current_level{LogLevel::kWarning};
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
