@@ -62,7 +62,7 @@ std::string table() {
   for (int i = 0; i < kShapes; ++i)
     require(writer
                 .add_kernel_plan(row_major(i), *config, *known_target("h200"),
-                                 {"FAKE gemm tn maps f16", "gemm", 128, 0}, {})
+                                 {std::string("FAKE gemm tn maps f16\0", 22), "gemm", 128, 0}, {})
                 .has_value(),
             "adding a plan");
   return *writer.bytes();

@@ -73,7 +73,8 @@ TEST_F(AllocationTest, WarmPlansAllocateNothingEvenForNewPointers) {
   const auto config = parse_config("sm90_ws:s2", kernel_families());
   ASSERT_TRUE(config);
   ASSERT_TRUE(writer.add_kernel_plan(to_row_major(product.problem), *config, *known_target("h200"),
-                                     {"FAKE gemm tn maps f16", "gemm", 128, 0}, {}));
+                                     {std::string("FAKE gemm tn maps f16\0", 22), "gemm", 128, 0},
+                                     {}));
   const auto bytes = writer.bytes();
   ASSERT_TRUE(bytes);
   ASSERT_EQ(gemmsmithLoadPlanTableFromMemory(handle_, bytes->data(), bytes->size()),

@@ -47,6 +47,7 @@ class TableMaker {
     const bool has_maps = parsed->family == &sm90_ws_family();
     std::string cubin = has_maps ? "FAKE gemm tn maps " : "FAKE gemm tn ";
     cubin += name(problem.type);
+    cubin += '\0';  // the fake driver reads a C string
     const auto added =
         writer_.add_kernel_plan(problem, *parsed, h200(), {cubin, "gemm", 128, 0}, {5, 1.25, 1.1});
     EXPECT_TRUE(added) << added.error().what;

@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 namespace {
 
 FakeCublasLt state;
+std::mutex state_mutex;  // of what is not atomic in it
 
 struct Operation {
   cublasComputeType_t compute;
@@ -305,6 +307,7 @@ EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtMatmulPreference_t preference, int requested, cublasLtMatmulHeuristicResult_t results[],
     int* returned) {
   ++state.heuristic_calls;
+  const std::lock_guard lock(state_mutex);
   const auto* kept = as<Preference>(preference);
   state.requested_algos = requested;
   state.workspace_limit = kept->workspace;
