@@ -146,6 +146,10 @@ WorkerBench::Reply WorkerBench::converse(const std::string& line, std::string_vi
     }
     if (message.contains("error"))
       return lost(Reply::End::kError, messages::read_error(message["error"]));
+    if (message.contains("alive")) {
+      if (!interrupted()) continue;
+      return lost(Reply::End::kError, Error{ErrorCode::kInterrupted, "interrupted"});
+    }
     if (message.contains("begin")) {
       request.in_flight.clear();
       for (const json& index : message["begin"]) {
@@ -174,6 +178,8 @@ Result<std::string> WorkerBench::ask(const std::string& line, std::string_view p
     case Reply::End::kDone:
       return reply.content;
     case Reply::End::kError:
+      // Interrupted, the worker is still at it and would answer the next question with this one.
+      if (reply.error.code == ErrorCode::kInterrupted) lose_worker();
       return tl::unexpected<Error>(reply.error);
     case Reply::End::kTimeout:
       lose_worker();
@@ -235,45 +241,44 @@ Result<std::vector<Measurement>> WorkerBench::finals(const Problem& problem,
 }
 
 Result<std::string> WorkerBench::ask_about(const Problem& problem, const Config& config,
-                                           std::string line) {
+                                           json request) {
   GEMMSMITH_CHECK(ensure_worker());
-  Request request;
-  request.problem = &problem;
-  request.configs = std::span(&config, 1);
-  request.hashes.resize(1);
+  Request about;
+  about.problem = &problem;
+  about.configs = std::span(&config, 1);
+  about.hashes.resize(1);
   double compile_s = 0;
   if (!is_vendor(config)) {
     GEMMSMITH_TRY(const std::vector<KernelInfo> infos,
-                  kernels_->prepare(request.configs, problem, architecture_));
+                  kernels_->prepare(about.configs, problem, architecture_));
     const KernelInfo& info = infos.front();
     if (info.status != Status::kOk)
       return fail(ErrorCode::kCompile, "{}: {}, {}", to_text(config), name(info.status),
                   info.detail);
-    request.hashes.front() = info.hash;
+    about.hashes.front() = info.hash;
     compile_s = info.compile_s;
   }
-  json message = json::parse(line);
-  message["problem"] = messages::to_json(problem);
-  message["candidates"] = json::array(
-      {{{"config", to_text(config)}, {"hash", request.hashes.front()}, {"compile_s", compile_s}}});
-  line = message.dump();
-  GEMMSMITH_TRY(std::string answer, ask(line));
+  json candidate = {
+      {"config", to_text(config)}, {"hash", about.hashes.front()}, {"compile_s", compile_s}};
+  request["problem"] = messages::to_json(problem);
+  request["candidates"] = json::array({std::move(candidate)});
+  GEMMSMITH_TRY(std::string answer, ask(request.dump()));
   const json content = json::parse(answer);
   if (!content.contains("need")) return answer;
-  GEMMSMITH_CHECK(send_kernels(content["need"].get<std::vector<std::string>>(), request));
-  return ask(line);
+  GEMMSMITH_CHECK(send_kernels(content["need"].get<std::vector<std::string>>(), about));
+  return ask(request.dump());
 }
 
 Result<AccuracyReport> WorkerBench::accuracy(const Problem& problem, const Config& config) {
   GEMMSMITH_TRY(const std::string answer,
-                ask_about(problem, config, json{{"op", "accuracy"}}.dump()));
+                ask_about(problem, config, json::object({{"op", "accuracy"}})));
   return messages::read_accuracy(json::parse(answer).value("accuracy", json::object()));
 }
 
 Result<std::vector<ServeReport>> WorkerBench::serve(const Problem& problem, const Config& config,
                                                     const ServeSettings& settings) {
   const json request = {{"op", "serve"}, {"serve", messages::to_json(settings)}};
-  GEMMSMITH_TRY(const std::string answer, ask_about(problem, config, request.dump()));
+  GEMMSMITH_TRY(const std::string answer, ask_about(problem, config, request));
   const json content = json::parse(answer);
   std::vector<ServeReport> reports;
   for (const json& item : content.value("reports", json::array())) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,10 +62,11 @@ class WorkerBench : public Bench {
   Result<std::vector<Measurement>> measure(const char* operation, Stage stage,
                                            const Problem& problem, std::span<const Config> configs);
   Result<std::vector<Measurement>> baselines(const Problem& problem, Setting setting);
-  // Puts one config to the worker, with its kernel where that is missing there; `line` gets the
-  // candidate. Gives the content of the worker's "done". kCompile where the kernel does not
-  // compile.
-  Result<std::string> ask_about(const Problem& problem, const Config& config, std::string line);
+  // Puts one config to the worker, with its kernel where that is missing there: `request` gets the
+  // problem and the candidate. The content of the worker's "done"; kCompile where the kernel does
+  // not compile.
+  Result<std::string> ask_about(const Problem& problem, const Config& config,
+                                nlohmann::json request);
   Result<void> send_kernels(const std::vector<std::string>& hashes, Request& request);
   std::vector<Measurement> failed_rows(const Config& config, const Problem& problem, Stage stage,
                                        Status status, const std::string& detail,
