@@ -12,7 +12,7 @@
 namespace gemmsmith {
 namespace {
 
-// Sides of the work whose interruption may cost at most this many problems' worth of clock notes.
+// A killed run loses the clock and power notes of at most this many problems.
 constexpr int kConditionsEvery = 20;
 
 bool covers(const Progress& done, const TunerOptions& wanted) {
@@ -39,10 +39,14 @@ class ProblemTuner {
   const Problem& problem() const { return lease_.problem; }
   const TunerOptions& options() const { return run_.options(); }
 
-  // Before each bench call: has the user stopped us, has another process taken over?
+  // Before each bench call: has the user stopped us, has another process taken over? (The winner is
+  // written under the lease's token, so a loss seen late costs work, not results.)
   Result<void> may_go_on() {
     GEMMSMITH_CHECK(check_interrupt());
+    // A renewal is a commit, and the disk's time is the GPU's time here.
+    if (Clock::now() - renewed_ < options().lease / 4) return {};
     GEMMSMITH_TRY(const bool held, run_.store().renew(lease_, options().lease));
+    renewed_ = Clock::now();
     if (!held)
       return fail(ErrorCode::kTimeout, "{}: the lease ran out and another process took over",
                   describe(problem()));
@@ -201,8 +205,11 @@ class ProblemTuner {
     return {};
   }
 
+  using Clock = std::chrono::steady_clock;
+
   TuningRun& run_;
   Lease lease_;
+  Clock::time_point renewed_ = Clock::now();
   const TuneCallback& callback_;
   int index_;
   int total_;

@@ -24,6 +24,13 @@ Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
   return *make_problem(problem);
 }
 
+// The value, where a test goes on only with one; by value, so that a loop may run over it.
+template <class T>
+T must(Result<T> result) {
+  EXPECT_TRUE(result) << (result ? "" : result.error().what);
+  return std::move(*result);
+}
+
 class TunerTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -328,7 +335,7 @@ TEST_F(TunerTest, PreparesEachKernelOnce) {
   Store store = open();
   must_tune(bench, store);
   for (const Problem& problem : problems_)
-    for (const StoredMeasurement& row : *store.measurements(environment_of(bench), problem))
+    for (const StoredMeasurement& row : must(store.measurements(environment_of(bench), problem)))
       if (row.measurement.kind == Kind::kKernel) {
         const Config config = *parse_config(row.measurement.config, kernel_families());
         EXPECT_EQ(seen.count(kernel_text(config)), 1U) << row.measurement.config;

@@ -18,7 +18,7 @@ class DamageTest : public StoreTest {
     fill(file("whole.db"), 12);
     bytes_ = *read_file(file("whole.db"));
     Store store = must_open(file("whole.db"));
-    for (const StoredMeasurement& row : *store.all_measurements())
+    for (const StoredMeasurement& row : must(store.all_measurements()))
       times_[row.measurement.config] = row.measurement.median_us;
     ASSERT_EQ(times_.size(), 12U);
   }

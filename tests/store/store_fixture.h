@@ -18,6 +18,13 @@ Run run_of(const std::string& id);
 StoredMeasurement row_of(const Problem& problem, const std::string& config, const std::string& run);
 Winner winner_of(const Problem& problem, const std::string& config, const std::string& run);
 
+// The value, where a test goes on only with one; by value, so that a loop may run over it.
+template <class T>
+T must(Result<T> result) {
+  EXPECT_TRUE(result) << (result ? "" : result.error().what);
+  return std::move(*result);
+}
+
 // Runs `work` in a child process and gives its exit code; 128 + signal where one ended it.
 int in_child(const std::function<int()>& work);
 

@@ -111,7 +111,7 @@ TEST_F(StoreTest, EveryFieldOfTheKeySeparatesResults) {
   ASSERT_TRUE(store.record(kH200, rows));
   EXPECT_EQ(store.all_measurements()->size(), rows.size());
   // What belongs to the base problem and device is found; nothing else is served for it.
-  for (const StoredMeasurement& row : *store.measurements(kH200, base.measurement.problem)) {
+  for (const StoredMeasurement& row : must(store.measurements(kH200, base.measurement.problem))) {
     EXPECT_EQ(row.measurement.problem, base.measurement.problem);
     EXPECT_EQ(row.environment, kH200);
   }
