@@ -101,6 +101,8 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   GEMMSMITH_TRY(const std::int64_t seed, session.settings.integer("seed", 0));
   tuner.seed = static_cast<std::uint64_t>(seed);
   tuner.command = join(session.arguments);
+  // The strategy chooses among four times what it may measure.
+  tuner.space_limit = std::max(tuner.space_limit, 4 * tuner.budget);
   const std::string& device = session.settings.value("device");
   if (is_recorded(device)) {
     GEMMSMITH_TRY(tuner.candidates, recorded_candidates(device));

@@ -237,11 +237,19 @@ CUresult launch(const Driver& driver, const LaunchPlan& plan, BoundLaunch& bound
 }
 
 Result<void> prepare(const Driver& driver, LaunchPlan& plan, CUfunction function) {
-  GEMMSMITH_CHECK(
-      check(driver,
-            driver.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                    static_cast<int>(plan.shared_bytes)),
-            "raising a kernel's shared memory limit"));
+  // Raised, never lowered: plans that differ in launch-time split_k share a function and need
+  // different amounts.
+  int limit = 0;
+  GEMMSMITH_CHECK(check(
+      driver,
+      driver.FuncGetAttribute(&limit, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function),
+      "asking for a kernel's shared memory limit"));
+  if (limit < static_cast<int>(plan.shared_bytes))
+    GEMMSMITH_CHECK(
+        check(driver,
+              driver.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                      static_cast<int>(plan.shared_bytes)),
+              "raising a kernel's shared memory limit"));
   if (plan.cluster > kPortableCluster)
     GEMMSMITH_CHECK(check(
         driver,

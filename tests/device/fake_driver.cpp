@@ -51,6 +51,8 @@ struct FakeFunction {
   int parameters = 1;
   bool computes = false;
   bool bf16 = false;
+  // As on a device: 48 KiB until it is raised, and a launch that needs more is refused.
+  int dynamic_shared_limit = 48 << 10;
 };
 struct FakeModule {
   FakeFunction gemm;
@@ -285,18 +287,24 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   *function = reinterpret_cast<CUfunction>(&reinterpret_cast<FakeModule*>(module)->gemm);
   return CUDA_SUCCESS;
 }
-CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
   FAKE_BEGIN;
+  if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+    reinterpret_cast<FakeFunction*>(function)->dynamic_shared_limit = value;
   return CUDA_SUCCESS;
 }
-CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
-  *value = 128;
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
+  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+               ? reinterpret_cast<FakeFunction*>(function)->dynamic_shared_limit
+               : 128;
   return CUDA_SUCCESS;
 }
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
                           void**) {
   FAKE_BEGIN;
   const FakeFunction fake = *reinterpret_cast<FakeFunction*>(function);
+  if (config->sharedMemBytes > static_cast<unsigned>(fake.dynamic_shared_limit))
+    return CUDA_ERROR_INVALID_VALUE;
   const FakeLaunch launch = describe_launch(*config, fake.parameters);
   GemmArgs args = {};
   if (fake.computes) std::memcpy(&args, parameters[fake.parameters - 1], sizeof args);

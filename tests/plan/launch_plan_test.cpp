@@ -220,11 +220,13 @@ TEST_F(Launching, FailedEncodingsAreNamed) {
 }
 
 TEST_F(Launching, LaunchesWithClusterAndProgrammaticAttributes) {
-  const auto plan = plan_of("sm90_ws:n32.cn2.s2", problem_of(64, 64, 64));
+  auto plan = plan_of("sm90_ws:n32.cn2.s2", problem_of(64, 64, 64));
   ASSERT_TRUE(plan) << plan.error().what;
   auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_});
   const std::int64_t before = last_launch().count;
-  ASSERT_EQ(launch(driver_, *plan, *bound, function_of("fake sm90_ws"), nullptr), CUDA_SUCCESS);
+  const CUfunction function = function_of("fake sm90_ws");
+  ASSERT_TRUE(prepare(driver_, *plan, function));
+  ASSERT_EQ(launch(driver_, *plan, *bound, function, nullptr), CUDA_SUCCESS);
   const FakeLaunch launched = last_launch();
   EXPECT_EQ(launched.count, before + 1);
   EXPECT_EQ(launched.grid, 2U);
@@ -284,6 +286,24 @@ TEST_F(Launching, PrepareLowersAPersistentGridToWhatIsResident) {
   const ScopedEnvironment blocks("FAKE_CUDA_BLOCKS_PER_SM", "2");
   ASSERT_TRUE(prepare(driver_, *single, function));
   EXPECT_EQ(single->grid, 264U);
+}
+
+// Plans that differ in split_k share a kernel; preparing the smaller must not starve the larger.
+TEST_F(Launching, PreparingASmallerPlanLeavesALargerOneLaunchable) {
+  const Problem problem = problem_of(64, 64, 8192);
+  const CUfunction function = function_of("fake sm90_ws");
+  auto large = plan_of("sm90_ws:n128.k128.e1.sp1.sk8", problem);
+  auto small = plan_of("sm90_ws:n128.k128.e1.sp1.sk2", problem);
+  ASSERT_TRUE(large) << large.error().what;
+  ASSERT_TRUE(small) << small.error().what;
+  ASSERT_NE(large->shared_bytes, small->shared_bytes);
+  for (auto* plan : {&*large, &*small, &*large, &*small})
+    ASSERT_TRUE(prepare(driver_, *plan, function));
+  for (auto* plan : {&*large, &*small}) {
+    auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_});
+    ASSERT_TRUE(bound) << bound.error().what;
+    EXPECT_EQ(launch(driver_, *plan, *bound, function, nullptr), CUDA_SUCCESS);
+  }
 }
 
 TEST_F(Launching, PrepareRefusesAKernelThatDoesNotFit) {
