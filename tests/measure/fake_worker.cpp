@@ -2,6 +2,7 @@
 // misbehaves as told. FAKE_WORKER is a list of "behaviour config" separated by ';':
 //   hang crash garbage truncate        before the candidate is judged
 //   hang-timing crash-timing           while its whole group is timed
+//   alive                              while it serves: signs of life past every timeout
 //   lost                               reports a fault for it and gives up, as on a sticky error
 // or, without a config: hang-hello, crash-open, hang-preparing, crash-preparing, refuse.
 // FAKE_WORKER_LOG: a file that gets each request's operation as a line.
@@ -74,6 +75,8 @@ class FakeWorker {
         } else if (const int code = measure(request, op == "screen"); code >= 0) {
           return code;
         }
+      } else if (op == "accuracy" || op == "serve") {
+        about_one(request, op);
       } else {
         baselines_or_configs(request, op);
       }
@@ -122,18 +125,53 @@ class FakeWorker {
     return gemmsmith::messages::to_json(row);
   }
 
-  // -1 to go on, else the exit code.
-  int measure(const json& request, bool screen) {
-    const json& candidates = request.at("candidates");
+  // True where kernels had to be asked for.
+  bool lacks_kernels(const json& candidates) {
     std::set<std::string> needed;
     for (const json& candidate : candidates) {
       const auto hash = candidate.at("hash").get<std::string>();
       if (!hash.empty() && !kernels_.contains(hash)) needed.insert(hash);
     }
-    if (!needed.empty()) {
-      send({{"done", {{"need", needed}}}});
-      return -1;
+    if (needed.empty()) return false;
+    send({{"done", {{"need", needed}}}});
+    return true;
+  }
+
+  void about_one(const json& request, const std::string& op) {
+    if (lacks_kernels(request.at("candidates"))) return;
+    const auto config = request.at("candidates").at(0).at("config").get<std::string>();
+    if (told("crash", config)) std::abort();
+    if (op == "accuracy") {
+      gemmsmith::AccuracyReport report;
+      report.config = config;
+      report.relative_error = 2e-4;
+      report.bound_ratio = 0.25;
+      send({{"done", {{"accuracy", gemmsmith::messages::to_json(report)}}}});
+      return;
     }
+    const auto settings = *gemmsmith::messages::read_serve_settings(request.at("serve"));
+    // 8 x 0.1 s: longer than any test's patience with a silent worker.
+    for (int i = 0; told("alive", config) && i < 8; ++i) {
+      send({{"alive", true}});
+      ::usleep(100'000);
+    }
+    json reports = json::array();
+    for (const gemmsmith::Kind kind :
+         {gemmsmith::Kind::kKernel, gemmsmith::Kind::kCublas, gemmsmith::Kind::kCublasAutotune,
+          gemmsmith::Kind::kLtFirst, gemmsmith::Kind::kLtTuned}) {
+      gemmsmith::ServeReport report;
+      report.kind = kind;
+      report.config = kind == gemmsmith::Kind::kKernel ? config : "";
+      report.achieved_qps = settings.target_qps;
+      reports.push_back(gemmsmith::messages::to_json(report));
+    }
+    send({{"done", {{"reports", reports}}}});
+  }
+
+  // -1 to go on, else the exit code.
+  int measure(const json& request, bool screen) {
+    const json& candidates = request.at("candidates");
+    if (lacks_kernels(candidates)) return -1;
     const std::size_t group = screen ? request.at("group").get<std::size_t>() : 1;
     for (std::size_t first = 0; first < candidates.size(); first += group) {
       std::vector<std::size_t> running;
@@ -181,10 +219,10 @@ class FakeWorker {
       send({{"done", {{"configs", configs}}}});
       return;
     }
-    (void)request;
+    const auto setting = request.at("setting").get<std::string>();
     json rows = json::array();
     for (const char* kind : {"cublas", "cublas_autotune", "lt_first", "lt_tuned"}) {
-      json one = row({{"config", ""}, {"hash", ""}, {"compile_s", 0.0}}, false, "chained");
+      json one = row({{"config", ""}, {"hash", ""}, {"compile_s", 0.0}}, false, setting.c_str());
       one["kind"] = kind;
       rows.push_back(one);
     }

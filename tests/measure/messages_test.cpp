@@ -82,6 +82,56 @@ TEST(Messages, SettingsSurviveTheTrip) {
   EXPECT_FALSE(back->verify);
 }
 
+TEST(Messages, AccuracySurvivesTheTrip) {
+  AccuracyReport r;
+  r.config = "sm80_mma:s3";
+  r.status = Status::kWrong;
+  r.detail = "bound: element (0, 0)";
+  r.relative_error = 0.125;
+  r.bound_ratio = std::nan("");
+  const auto back = messages::read_accuracy(json::parse(messages::to_json(r).dump()));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->config, r.config);
+  EXPECT_EQ(back->status, r.status);
+  EXPECT_EQ(back->detail, r.detail);
+  EXPECT_EQ(back->relative_error, r.relative_error);
+  EXPECT_TRUE(std::isnan(back->bound_ratio));
+}
+
+TEST(Messages, ServingSurvivesTheTrip) {
+  ServeSettings s;
+  s.target_qps = 12.5;
+  s.duration_s = 3;
+  s.slice_s = 0.25;
+  s.seed = 12345678901234567890ULL;
+  s.late_us = 7;
+  s.depth = 3;
+  const auto settings = messages::read_serve_settings(json::parse(messages::to_json(s).dump()));
+  ASSERT_TRUE(settings);
+  EXPECT_EQ(messages::to_json(*settings), messages::to_json(s));
+  EXPECT_EQ(settings->seed, s.seed);
+
+  ServeReport r;
+  r.kind = Kind::kCublasAutotune;
+  r.config = "x";
+  r.status = Status::kLaunch;
+  r.detail = "why";
+  r.requests = 10;
+  r.finished = 9;
+  r.late = 8;
+  r.achieved_qps = 7.5;
+  r.mean_us = 1;
+  r.p50_us = 2;
+  r.p95_us = 3;
+  r.p99_us = 4;
+  r.max_us = std::nan("");
+  const auto report = messages::read_serve_report(json::parse(messages::to_json(r).dump()));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(messages::to_json(*report), messages::to_json(r));
+  EXPECT_EQ(report->p99_us, 4);
+  EXPECT_TRUE(std::isnan(report->max_us));
+}
+
 TEST(Messages, ErrorsKeepTheirCode) {
   for (const ErrorCode code : {ErrorCode::kBadInput, ErrorCode::kEnvironment, ErrorCode::kDevice,
                                ErrorCode::kInterrupted}) {

@@ -141,6 +141,79 @@ TEST_F(WorkerBenchTest, GivesBaselinesAndVendorConfigs) {
   EXPECT_EQ(to_text(configs->at(1)), "cublaslt:a66.t23.s35");
 }
 
+TEST_F(WorkerBenchTest, ForeignBaselinesAreTheOtherSetting) {
+  const auto bench = open("");
+  ASSERT_NE(bench, nullptr) << error_.what;
+  const auto rows = bench->foreign_baselines(problem());
+  ASSERT_TRUE(rows) << rows.error().what;
+  ASSERT_EQ(rows->size(), 4U);
+  for (const Measurement& row : *rows) EXPECT_EQ(row.setting, Setting::kForeign);
+}
+
+TEST_F(WorkerBenchTest, AccuracySendsTheKernelAndBringsTheErrors) {
+  const auto bench = open("");
+  ASSERT_NE(bench, nullptr) << error_.what;
+  const auto report = bench->accuracy(problem(), config(4));
+  ASSERT_TRUE(report) << report.error().what;
+  EXPECT_EQ(report->config, to_text(config(4)));
+  EXPECT_EQ(report->relative_error, 2e-4);
+  EXPECT_EQ(report->bound_ratio, 0.25);
+  EXPECT_EQ(count("kernel"), 1);
+}
+
+TEST_F(WorkerBenchTest, AccuracyOfAKernelThatSpillsIsACompileError) {
+  const auto bench = open("");
+  ASSERT_NE(bench, nullptr) << error_.what;
+  const auto report = bench->accuracy(problem(), config(1, 256));
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::kCompile);
+  EXPECT_NE(report.error().what.find("spill, 8 bytes spill stores"), std::string::npos)
+      << report.error().what;
+}
+
+TEST_F(WorkerBenchTest, ServesOursAndTheFourBaselines) {
+  const auto bench = open("");
+  ASSERT_NE(bench, nullptr) << error_.what;
+  ServeSettings settings;
+  settings.target_qps = 321;
+  const auto reports = bench->serve(problem(), config(4), settings);
+  ASSERT_TRUE(reports) << reports.error().what;
+  ASSERT_EQ(reports->size(), 5U);
+  EXPECT_EQ(reports->front().config, to_text(config(4)));
+  EXPECT_EQ(reports->front().achieved_qps, 321);
+  EXPECT_EQ(reports->back().kind, Kind::kLtTuned);
+}
+
+TEST_F(WorkerBenchTest, ServingMayTakeLongerThanAWorkerMayBeSilent) {
+  const auto bench = open("alive " + to_text(config(4)));
+  ASSERT_NE(bench, nullptr) << error_.what;
+  const auto reports = bench->serve(problem(), config(4), {});
+  ASSERT_TRUE(reports) << reports.error().what;
+  EXPECT_EQ(bench->workers_started(), 1);
+}
+
+TEST_F(WorkerBenchTest, AnInterruptEndsServing) {
+  const auto bench = open("alive " + to_text(config(4)));
+  ASSERT_NE(bench, nullptr) << error_.what;
+  set_interrupted(true);
+  const auto reports = bench->serve(problem(), config(4), {});
+  set_interrupted(false);
+  ASSERT_FALSE(reports);
+  EXPECT_EQ(reports.error().code, ErrorCode::kInterrupted);
+  // The next question goes to a new worker, which does not answer the old one.
+  const auto report = bench->accuracy(problem(), config(2));
+  ASSERT_TRUE(report) << report.error().what;
+  EXPECT_EQ(bench->workers_started(), 2);
+}
+
+TEST_F(WorkerBenchTest, AWorkerThatDiesServingIsAnError) {
+  const auto bench = open("crash " + to_text(config(4)));
+  ASSERT_NE(bench, nullptr) << error_.what;
+  const auto reports = bench->serve(problem(), config(4), {});
+  ASSERT_FALSE(reports);
+  EXPECT_NE(reports.error().what.find("signal 6"), std::string::npos) << reports.error().what;
+}
+
 TEST_F(WorkerBenchTest, FinalsGiveBothSettings) {
   const auto bench = open("");
   ASSERT_NE(bench, nullptr) << error_.what;
