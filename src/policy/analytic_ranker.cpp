@@ -18,6 +18,9 @@ constexpr std::size_t kKernelsVaried = 96;
 // wrong somewhere, and a list of near-twins would be wrong everywhere at once.
 constexpr double kTileShare = 0.15;
 constexpr double kFamilyShare = 0.85;
+// Each further variant of a kernel is ranked as if it were this much slower: where the model sees
+// no difference between tile orders, other kernels come first.
+constexpr double kVariantPenalty = 0.02;
 
 struct Ranked {
   Config config;
@@ -27,6 +30,14 @@ struct Ranked {
 void sort_ranked(std::vector<Ranked>& ranked) {
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const Ranked& a, const Ranked& b) { return a.us < b.us; });
+}
+
+void set_variants_back(std::vector<Ranked>& ranked) {
+  sort_ranked(ranked);
+  std::map<std::string, int> variants;
+  for (Ranked& entry : ranked)
+    entry.us *= 1 + kVariantPenalty * variants[kernel_text(entry.config)]++;
+  sort_ranked(ranked);
 }
 
 bool is_hopper(const Config& config) { return config.family == &sm90_ws_family(); }
@@ -185,7 +196,7 @@ std::vector<Config> ranked_configs(const Problem& problem, const Target& target,
     const double us = predicted_us(problem, launch, target);
     ranked.push_back({std::move(launch), us});
   }
-  sort_ranked(ranked);
+  set_variants_back(ranked);
   return take_diverse(ranked, limit, per_kernel);
 }
 

@@ -117,14 +117,16 @@ TileClocks mma_clocks(const KernelShape& kernel, const Target& target) {
 
 // Bytes that must come from memory: operands once if they stay in L2, else once for each window of
 // tiles that run together.
-double memory_bytes(const Problem& problem, const KernelShape& kernel, const Grid& grid) {
+double memory_bytes(const Problem& problem, const KernelShape& kernel, const Target& target,
+                    const Grid& grid) {
   const double element = size_bytes(problem.type);
   const auto m = static_cast<double>(problem.m);
   const auto n = static_cast<double>(problem.n);
   const auto k = static_cast<double>(problem.k);
   const double once = problem.min_bytes();
   const double window = std::min(grid.tiles, grid.sms * grid.resident);
-  if (window >= grid.tiles) return once;
+  const bool stays = (m + n) * k * element <= kL2Share * static_cast<double>(target.l2_bytes);
+  if (window >= grid.tiles || stays) return once;
   const double minor_count = kernel.along_n ? grid.tiles_n : grid.tiles_m;
   const double minor = std::min<double>(kernel.group, minor_count);
   const double major = window / minor;
@@ -252,8 +254,8 @@ double model_us(const Problem& problem, const KernelShape& kernel, const Target&
   double fixed = (kernel.pdl ? kLaunchPdlUs : kLaunchPlainUs) + fill + kDrainUs;
   if (kernel.split_k > 1) fixed += kSplitUs + kSplitRankUs * kernel.split_k;
   if (kernel.cluster_m * kernel.cluster_n > 1) fixed += kClusterUs;
-  const double memory_us =
-      memory_bytes(problem, kernel, grid) / (target.memory_bytes_per_s * kMemoryShare) * 1e6;
+  const double memory_us = memory_bytes(problem, kernel, target, grid) /
+                           (target.memory_bytes_per_s * kMemoryShare) * 1e6;
   const double power_us = problem.flop() /
                           (target.sm_count * kTensorFlopPerClock * target.sm_clock_mhz * 1e6 *
                            kPowerLimitShare * (target.compute_capability >= 90 ? 1 : 0.5)) *
