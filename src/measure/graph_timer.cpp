@@ -16,6 +16,9 @@ Result<GraphTimer> GraphTimer::create(const Driver& driver, const HarnessKernels
   GEMMSMITH_CHECK(check(driver,
                         driver.MemsetD32Async(timer.foreign_.address(), 0, kForeignFloats, stream),
                         "clearing the foreign buffer"));
+  // A kernel's first launch may load code, which no capture allows.
+  GEMMSMITH_CHECK(kernels.foreign_pass(stream, timer.foreign_.address(), kForeignFloats));
+  GEMMSMITH_CHECK(kernels.empty(stream));
   return timer;
 }
 

@@ -122,8 +122,12 @@ Result<void> ProblemBench::tune_baseline() {
                 vendor::LtMatmul::create(session_.lt, problem_, session_.settings.workspace_bytes));
   lt_ = std::make_unique<vendor::LtMatmul>(std::move(matmul));
   GEMMSMITH_TRY(const std::vector<vendor::LtAlgo> found, lt_->heuristics(kMaxHeuristics));
-  for (const vendor::LtAlgo& algo : found)
+  // The first launch of each may load code, which no capture allows.
+  const plan::Operands operands = layout_.at(session_.operands.pointer(), 0);
+  for (const vendor::LtAlgo& algo : found) {
     algos_.push_back(std::make_unique<LtLaunch>(*lt_, algo, session_.vendor_workspace()));
+    GEMMSMITH_CHECK(algos_.back()->enqueue(operands, session_.stream.get()));
+  }
   GEMMSMITH_TRY(tuned_us_, quick_time(*algos_.front()));
   if (algos_.size() == 1) return {};
 

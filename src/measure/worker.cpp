@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -33,7 +34,7 @@ class Worker {
 
   int serve() {
     while (true) {
-      auto line = channel_.receive_line(std::nullopt);
+      const auto line = channel_.receive_line(std::nullopt);
       if (!line) return 0;
       const json request = json::parse(*line, nullptr, false);
       const Result<json> answer = handle(request);
@@ -186,7 +187,11 @@ int worker_main(int argc, char** argv) {
     if (value) socket = static_cast<int>(*value);
   }
   if (socket < 0) return exit_code(ErrorCode::kBadInput);
-  return Worker(Channel(socket)).serve();
+  Worker worker{Channel(socket)};
+  const int code = worker.serve();
+  // Without destructors: the libraries' hang or crash on a context that a fault has broken, and the
+  // driver takes everything back anyway.
+  std::_Exit(code);
 }
 
 }  // namespace gemmsmith

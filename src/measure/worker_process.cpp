@@ -63,6 +63,7 @@ WorkerProcess::~WorkerProcess() { bury(); }
 
 const std::string& WorkerProcess::bury() {
   if (pid_ < 0) return end_;
+  { Channel closed = std::move(channel_); }  // a healthy worker ends when its socket closes
   // One that is ending by itself gets the moment it needs: how it ended is worth knowing.
   int status = 0;
   pid_t ended = 0;

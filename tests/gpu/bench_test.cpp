@@ -10,7 +10,6 @@
 
 #include "gpu/gpu.h"
 #include "measure/worker_bench.h"
-#include "policy/analytic_ranker.h"
 
 namespace gemmsmith {
 namespace {
@@ -28,9 +27,7 @@ TEST(CudaBenchTest, MeasuresFourBaselinesCandidatesAndFinals) {
             << name(row.status) << ',' << row.median_us << ',' << row.ratio << ',' << row.ratio_low
             << ',' << row.ratio_high << '\n';
   };
-  for (const Problem& problem :
-       {gpu::shape(64, 64, 64), gpu::shape(64, 4096, 512), gpu::shape(512, 2048, 4096),
-        gpu::shape(4096, 4096, 4096), gpu::shape(8192, 8192, 8192)}) {
+  for (const Problem& problem : gpu::bench_problems()) {
     const auto start = std::chrono::steady_clock::now();
     const auto baselines = (*bench)->baselines(problem);
     ASSERT_TRUE(baselines) << baselines.error().what;
@@ -40,7 +37,7 @@ TEST(CudaBenchTest, MeasuresFourBaselinesCandidatesAndFinals) {
           << describe(problem) << " " << name(row.kind) << " " << row.detail;
       EXPECT_LT(row.ratio, 1.05) << name(row.kind) << " beats lt_tuned on " << describe(problem);
     }
-    std::vector<Config> configs = policy::ranked_configs(problem, (*bench)->device().target, 16, 2);
+    std::vector<Config> configs = gpu::bench_configs(problem, (*bench)->device().target);
     const auto vendor = (*bench)->vendor_configs(problem, 24);
     ASSERT_TRUE(vendor) << vendor.error().what;
     configs.insert(configs.end(), vendor->begin(), vendor->end());

@@ -6,12 +6,12 @@
 #include <cstring>
 #include <random>
 
+#include "compile/cubin_cache.h"
 #include "compile/embedded_kernels.h"
 #include "compile/kernel_source.h"
 #include "gpu/gpu.h"
 #include "plan/launch_plan.h"
 #include "space/family.h"
-#include "space/space.h"
 
 namespace gemmsmith {
 namespace {
@@ -25,7 +25,7 @@ class DirectTest : public ::testing::Test {
     const auto info = query_device(driver(), 0);
     ASSERT_TRUE(info) << info.error().what;
     target_ = info->target;
-    auto compiler = compile::Compiler::open(nullptr);
+    auto compiler = compile::Compiler::open(compile::CubinCache::open_default());
     ASSERT_TRUE(compiler) << compiler.error().what;
     compiler_.emplace(std::move(*compiler));
     const auto utility = [&](const char* file) {
@@ -122,19 +122,6 @@ class DirectTest : public ::testing::Test {
                  "launching");
   }
 
-  // `count` kernels spread evenly over a family's legal ones.
-  std::vector<Config> spread(const Family& family, const Problem& problem, std::size_t count) {
-    std::vector<Config> all;
-    enumerate_kernels(family, {problem, target_}, [&all](const Config& config) {
-      all.push_back(config);
-      return all.size() < 200000;
-    });
-    std::vector<Config> chosen;
-    for (std::size_t i = 0; i < count && !all.empty(); ++i)
-      chosen.push_back(all[(2 * i + 1) * all.size() / (2 * count)]);
-    return chosen;
-  }
-
   std::optional<CudaContext> context_;
   Target target_;
   std::optional<compile::Compiler> compiler_;
@@ -143,17 +130,9 @@ class DirectTest : public ::testing::Test {
 };
 
 TEST_F(DirectTest, FamiliesOnRaggedAndTinyShapes) {
-  constexpr std::size_t kKernels = 4;
-  for (const auto& [m, n, k] : {std::tuple{1, 1, 8},
-                                {7, 9, 24},
-                                {65, 129, 72},
-                                {128, 256, 64},
-                                {129, 72, 264},
-                                {200, 40, 1000}}) {
-    Problem p = gpu::shape(m, n, k);
-    if (n % 8 != 0) p.ldc = p.ldd = (n + 7) / 8 * 8;  // padded: direct and TMA stores alike
+  for (const Problem& p : gpu::direct_problems()) {
     for (const Family* family : kernel_families()) {
-      for (const Config& config : spread(*family, p, kKernels)) {
+      for (const Config& config : gpu::pool_configs(*family, p, target_, gpu::kDirectConfigs)) {
         const Data data = make_data(p);
         Loaded loaded = load(config, p);
         ASSERT_TRUE(launch(loaded, data, stream_.get()));
@@ -170,16 +149,7 @@ TEST_F(DirectTest, FamiliesOnRaggedAndTinyShapes) {
 TEST_F(DirectTest, PlantedOutOfBoundsWrite) {
   if (std::getenv("GEMMSMITH_PLANT_BUG") == nullptr) GTEST_SKIP() << "no bug asked for";
   const Problem p = gpu::shape(64, 64, 128);
-  Config config = default_config(sm80_mma_family());
-  for (const auto& [parameter, value] : {std::pair{"tile_m", 16},
-                                         {"tile_n", 16},
-                                         {"tile_k", 128},
-                                         {"warps_m", 1},
-                                         {"warps_n", 1},
-                                         {"warps_k", 8},
-                                         {"stages", 2},
-                                         {"pdl", 0}})
-    config.set(parameter, value);
+  const Config config = gpu::naive_stand_in(1, 0);
   compile::KernelSource source =
       *compile::kernel_source(config, p.type, p.accumulator, gpu::architecture());
   source.file = "faulty/out_of_bounds.cu";
@@ -192,9 +162,9 @@ TEST_F(DirectTest, PlantedOutOfBoundsWrite) {
 }
 
 TEST_F(DirectTest, GraphReplaysGiveTheSameResult) {
-  const Problem p = gpu::shape(256, 136, 520);
+  const Problem p = gpu::direct_problems()[4];
   for (const Family* family : kernel_families()) {
-    for (const Config& config : spread(*family, p, 3)) {
+    for (const Config& config : gpu::pool_configs(*family, p, target_, gpu::kDirectConfigs)) {
       const Data data = make_data(p);
       Loaded loaded = load(config, p);
       const auto graph = GraphExec::capture(driver(), stream_.get(), [&](CUstream stream) {
@@ -215,9 +185,9 @@ TEST_F(DirectTest, GraphReplaysGiveTheSameResult) {
 TEST_F(DirectTest, SeveralStreamsDoNotDisturbEachOther) {
   constexpr std::size_t kStreams = 4;
   constexpr int kRounds = 50;
-  const Problem p = gpu::shape(192, 264, 1032);
+  const Problem p = gpu::direct_problems()[5];
   for (const Family* family : kernel_families()) {
-    for (const Config& config : spread(*family, p, 3)) {
+    for (const Config& config : gpu::pool_configs(*family, p, target_, gpu::kDirectConfigs)) {
       Loaded loaded = load(config, p);
       std::vector<Data> data;
       std::vector<Stream> streams;

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "compile/cubin_cache.h"
 #include "compile/embedded_kernels.h"
 #include "compile/kernel_source.h"
 #include "gpu/gpu.h"
@@ -13,30 +14,13 @@
 namespace gemmsmith {
 namespace {
 
-// The configs that stand for the faulty kernels: all launch like an sm80_mma tile of 16 x 16 with 8
-// warps (kernels/parts/naive_gemm.cuh), told apart by launch parameters that they ignore.
-Config stand_in(int group, int raster) {
-  Config config = default_config(sm80_mma_family());
-  for (const auto& [parameter, value] : std::map<std::string, int>{{"tile_m", 16},
-                                                                   {"tile_n", 16},
-                                                                   {"tile_k", 128},
-                                                                   {"warps_m", 1},
-                                                                   {"warps_n", 1},
-                                                                   {"warps_k", 8},
-                                                                   {"stages", 2},
-                                                                   {"pdl", 0},
-                                                                   {"group", group},
-                                                                   {"raster", raster}})
-    config.set(parameter, value);
-  return config;
-}
-
+// The configs that stand for the faulty kernels.
 const std::map<std::string, Config>& faulty() {
   static const std::map<std::string, Config> configs = {
-      {"wrong", stand_in(1, 0)},           {"hang", stand_in(2, 0)},
-      {"fault", stand_in(4, 0)},           {"f16_accumulate", stand_in(8, 0)},
-      {"out_of_bounds", stand_in(16, 0)},  {"input_writer", stand_in(32, 0)},
-      {"nondeterministic", stand_in(1, 1)}};
+      {"wrong", gpu::naive_stand_in(1, 0)},           {"hang", gpu::naive_stand_in(2, 0)},
+      {"fault", gpu::naive_stand_in(4, 0)},           {"f16_accumulate", gpu::naive_stand_in(8, 0)},
+      {"out_of_bounds", gpu::naive_stand_in(16, 0)},  {"input_writer", gpu::naive_stand_in(32, 0)},
+      {"nondeterministic", gpu::naive_stand_in(1, 1)}};
   return configs;
 }
 
@@ -95,7 +79,7 @@ class FaultyKernelsTest : public ::testing::Test {
   static void SetUpTestSuite() {
     if (!CudaContext::open(0)) return;
     auto honest = NvrtcKernels::open();
-    auto compiler = compile::Compiler::open(nullptr);
+    auto compiler = compile::Compiler::open(compile::CubinCache::open_default());
     ASSERT_TRUE(honest) << honest.error().what;
     ASSERT_TRUE(compiler) << compiler.error().what;
     BenchSettings settings;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "device/cuda.h"
+#include "gpu/kernel_pool.h"
 #include "measure/cuda_bench.h"
 #include "measure/kernel_provider.h"
 
@@ -20,14 +21,6 @@
   } while (false)
 
 namespace gemmsmith::gpu {
-
-inline Problem shape(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return *make_problem(problem);
-}
 
 // The architecture NVRTC compiles for on device 0.
 inline std::string architecture() {

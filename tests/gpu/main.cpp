@@ -1,13 +1,16 @@
-// main.cpp -- the device tests' program is its own worker, as `gemmsmith` is.
+// main.cpp -- the device tests' program is its own worker, as `gemmsmith` is. `gpu_tests
+// precompile` fills the cubin cache with the tests' kernels and needs no GPU.
 #include <gtest/gtest.h>
 
 #include <string_view>
 
+#include "gpu/kernel_pool.h"
 #include "measure/worker.h"
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "worker")
-    return gemmsmith::worker_main(argc - 1, argv + 1);
+  const std::string_view verb = argc > 1 ? argv[1] : "";
+  if (verb == "worker") return gemmsmith::worker_main(argc - 1, argv + 1);
+  if (verb == "precompile") return gemmsmith::gpu::precompile();
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

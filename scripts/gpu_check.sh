@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# gpu_check.sh RESULTS [BUILD] -- every device test and the sanitizer lanes, on a machine with a GPU.
+# Logs, tables and JUnit files go to the folder RESULTS; a summary line a lane is printed at the end.
+# A lane that this machine cannot run says `unavailable: reason` and the rest goes on. Exit 0: nothing
+# failed; 1: something did.
+set -u
+results=${1:?usage: scripts/gpu_check.sh RESULTS [BUILD]}
+build=${2:-build/release}
+mkdir -p "$results"
+export GEMMSMITH_GPU_RESULTS=$results
+summary=$results/summary.txt
+: >"$summary"
+failed=0
+
+note() { echo "$1" | tee -a "$summary"; }
+
+# lane NAME COMMAND...: its output to RESULTS/NAME.log, one line to the summary.
+lane() {
+  local name=$1 start=$SECONDS
+  shift
+  if "$@" >"$results/$name.log" 2>&1; then
+    note "$name: ok ($((SECONDS - start)) s)"
+  else
+    note "$name: FAILED, exit $? ($((SECONDS - start)) s), see $name.log"
+    failed=1
+  fi
+}
+
+find_program() { # NAME: under the build folder
+  find "$build" -type f -name "$1" -perm -u+x 2>/dev/null | head -n 1
+}
+
+gpu_tests=$(find_program gpu_tests)
+if [ -z "$gpu_tests" ]; then
+  note "unavailable: no gpu_tests under $build; build it first (cmake --build $build --target gpu_tests)"
+  exit 1
+fi
+if ! nvidia-smi >"$results/nvidia-smi.log" 2>&1; then
+  note "nvidia-smi: unavailable: it is missing or sees no GPU"
+fi
+
+for suite in FaultyKernelsTest Exactness DirectTest CudaBenchTest SameKernel; do
+  lane "$suite" "$gpu_tests" --gtest_filter="$suite.*" --gtest_output="xml:$results/$suite.xml"
+done
+for program in vendor_check gpu_runtime_tests; do
+  path=$(find_program "$program")
+  if [ -n "$path" ]; then lane "$program" "$path"; else note "$program: unavailable: not built"; fi
+done
+
+# The sanitizer watches launches of our families alone: vendor kernels confuse its tools.
+sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+watched=DirectTest.FamiliesOnRaggedAndTinyShapes
+sanitize() { # TOOL FILTER
+  "$sanitizer" --tool "$1" --error-exitcode 9 "$gpu_tests" --gtest_filter="$2"
+}
+if [ -z "$sanitizer" ]; then
+  note "memcheck, racecheck, initcheck, synccheck: unavailable: no compute-sanitizer on this machine"
+else
+  # The control: a planted bug must be found, or the tool cannot work here.
+  GEMMSMITH_PLANT_BUG=1 sanitize memcheck DirectTest.PlantedOutOfBoundsWrite \
+    >"$results/planted.log" 2>&1
+  control=$?
+  if [ "$control" -eq 9 ] && grep -q "Invalid __global__ write" "$results/planted.log"; then
+    note "planted bug: found by memcheck"
+    lane memcheck sanitize memcheck "$watched"
+    lane racecheck sanitize racecheck "$watched"
+    # Informative: barriers of part of a CTA, which warp-specialised kernels use on purpose, raise
+    # false alarms in synccheck.
+    for tool in initcheck synccheck; do
+      sanitize "$tool" "$watched" >"$results/$tool.log" 2>&1
+      note "$tool (informative): exit $?"
+    done
+  else
+    reason=$(grep -m 1 -iE "not supported|error" "$results/planted.log")
+    note "memcheck, racecheck: unavailable: the planted bug was not found (exit $control: $reason)"
+  fi
+fi
+[ "$failed" -eq 0 ] && note "all lanes: ok"
+exit "$failed"

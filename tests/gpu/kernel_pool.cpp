@@ -1,0 +1,192 @@
+#include "gpu/kernel_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "compile/cubin_cache.h"
+#include "compile/embedded_kernels.h"
+#include "measure/kernel_provider.h"
+#include "policy/analytic_ranker.h"
+#include "space/family.h"
+#include "space/space.h"
+
+namespace gemmsmith::gpu {
+namespace {
+
+constexpr std::size_t kPoolLarge = 14;  // kernels chosen among those of a large problem
+constexpr std::size_t kPoolSmall = 6;   // and of a small one
+
+std::vector<Config> spread(const std::vector<Config>& all, std::size_t count) {
+  if (all.size() <= count) return all;
+  std::vector<Config> chosen;
+  for (std::size_t i = 0; i < count; ++i)
+    chosen.push_back(all[(2 * i + 1) * all.size() / (2 * count)]);
+  return chosen;
+}
+
+std::vector<Config> legal_kernels(const Family& family, const SpaceContext& context) {
+  constexpr std::size_t kEnough = 100000;
+  std::vector<Config> all;
+  enumerate_kernels(family, context, [&all](const Config& config) {
+    all.push_back(config);
+    return all.size() < kEnough;
+  });
+  return all;
+}
+
+const std::vector<Config>& pool(const Family& family) {
+  static std::map<const Family*, std::vector<Config>> pools;
+  std::vector<Config>& configs = pools[&family];
+  if (!configs.empty()) return configs;
+  const Target target = *known_target("h200");
+  configs = spread(legal_kernels(family, {shape(1024, 1024, 2048), target}), kPoolLarge);
+  for (const Config& config :
+       spread(legal_kernels(family, {shape(64, 64, 128), target}), kPoolSmall))
+    configs.push_back(config);
+  return configs;
+}
+
+}  // namespace
+
+Problem shape(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Problem problem;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  return *make_problem(problem);
+}
+
+std::vector<Config> pool_configs(const Family& family, const Problem& problem, const Target& target,
+                                 std::size_t count) {
+  const SpaceContext context{problem, target};
+  std::vector<Config> legal;
+  for (const Config& config : pool(family))
+    if (broken_rule(context, config) == nullptr) legal.push_back(config);
+  // A problem too small or odd for the pool still gets kernels of its own.
+  if (legal.size() < 2)
+    for (const Config& config : spread(legal_kernels(family, context), 2)) legal.push_back(config);
+  std::vector<Config> chosen = spread(legal, count);
+  for (std::size_t i = 1; i < chosen.size(); i += 2) {
+    for (const char* parameter : {"persistent", "pdl", "raster"}) {
+      if (family.index_of(parameter) < 0) continue;
+      Config turned = chosen[i];
+      turned.set(parameter, 1 - turned.at(parameter));
+      if (broken_rule(context, turned) == nullptr) chosen[i] = turned;
+    }
+  }
+  return chosen;
+}
+
+std::vector<Problem> exactness_problems() {
+  constexpr std::int64_t kShapes[][3] = {
+      {1, 1, 8},        {1, 8, 16},     {7, 9, 24},      {16, 16, 4096}, {17, 33, 40},
+      {64, 64, 64},     {65, 129, 72},  {127, 255, 136}, {128, 256, 64}, {129, 257, 264},
+      {200, 136, 1000}, {300, 70, 520}, {512, 48, 2048}, {2048, 40, 64}};
+  std::vector<Problem> problems;
+  int variant = 0;
+  for (const auto& [m, n, k] : kShapes) {
+    // The plain problem always, one of its variants in turn.
+    problems.push_back(shape(m, n, k));
+    Problem other = problems.back();
+    switch (variant++ % 3) {
+      case 0:
+        other.lda = other.ldb = (k + 7) / 8 * 8 + 8;
+        other.ldc = other.ldd = (n + 7) / 8 * 8 + 8;
+        other.alpha = 0.5F;
+        other.beta = -2;
+        break;
+      case 1:
+        other.type = DataType::kBf16;
+        break;
+      default:
+        other.accumulator = DataType::kF16;
+    }
+    problems.push_back(other);
+  }
+  return problems;
+}
+
+std::vector<Problem> bench_problems() {
+  return {shape(64, 64, 64), shape(64, 4096, 512), shape(512, 2048, 4096), shape(4096, 4096, 4096),
+          shape(8192, 8192, 8192)};
+}
+
+std::vector<Config> bench_configs(const Problem& problem, const Target& target) {
+  return policy::ranked_configs(problem, target, 16, 2);
+}
+
+std::vector<Problem> direct_problems() {
+  constexpr std::int64_t kShapes[][3] = {{1, 1, 8},      {7, 9, 24},     {65, 129, 72},
+                                         {128, 256, 64}, {129, 72, 264}, {200, 40, 1000}};
+  std::vector<Problem> problems;
+  for (const auto& [m, n, k] : kShapes) {
+    Problem problem = shape(m, n, k);
+    // Padded to what a TMA store takes, so that both epilogues run.
+    problem.ldc = problem.ldd = (n + 7) / 8 * 8;
+    problems.push_back(problem);
+  }
+  return problems;
+}
+
+Config naive_stand_in(int group, int raster) {
+  Config config = default_config(sm80_mma_family());
+  for (const auto& [parameter, value] : std::map<std::string, int>{{"tile_m", 16},
+                                                                   {"tile_n", 16},
+                                                                   {"tile_k", 128},
+                                                                   {"warps_m", 1},
+                                                                   {"warps_n", 1},
+                                                                   {"warps_k", 8},
+                                                                   {"stages", 2},
+                                                                   {"pdl", 0},
+                                                                   {"group", group},
+                                                                   {"raster", raster}})
+    config.set(parameter, value);
+  return config;
+}
+
+int precompile() {
+  const Target target = *known_target("h200");
+  const std::string architecture = *compile_architecture(target.compute_capability);
+  auto kernels = NvrtcKernels::open();
+  if (!kernels) {
+    fmt::print(stderr, "{}\n", kernels.error().what);
+    return exit_code(kernels.error().code);
+  }
+  long ready = 0;
+  long bad = 0;
+  const auto compile_for = [&](const Problem& problem, const std::vector<Config>& configs) {
+    const auto infos = (*kernels)->prepare(configs, problem, architecture);
+    if (!infos) return false;
+    for (std::size_t i = 0; i < infos->size(); ++i) {
+      ++ready;
+      if ((*infos)[i].status == Status::kOk) continue;
+      ++bad;
+      fmt::print("{} {}: {} {}\n", describe(problem), to_text(configs[i]), name((*infos)[i].status),
+                 (*infos)[i].detail);
+    }
+    return true;
+  };
+  const auto pooled = [&](const Problem& problem, std::size_t count) {
+    std::vector<Config> configs;
+    for (const Family* family : kernel_families())
+      for (const Config& config : pool_configs(*family, problem, target, count))
+        configs.push_back(config);
+    return configs;
+  };
+  bool usable = true;
+  for (const Problem& problem : exactness_problems())
+    usable = usable && compile_for(problem, pooled(problem, kExactnessConfigs));
+  for (const Problem& problem : direct_problems())
+    usable = usable && compile_for(problem, pooled(problem, kDirectConfigs));
+  for (const Problem& problem : bench_problems())
+    usable = usable && compile_for(problem, bench_configs(problem, target));
+  for (const char* file : {"harness.cu", "reference.cu"})
+    usable = usable && (*kernels)->utility_cubin(file, architecture).has_value();
+  fmt::print("precompiled: configs={} bad={}\n", ready, bad);
+  return usable && bad == 0 ? 0 : 1;
+}
+
+}  // namespace gemmsmith::gpu

@@ -1,0 +1,38 @@
+// kernel_pool.h -- which kernels the device tests use: few, spread over each family's space, so
+// that they can be compiled beforehand (`gpu_tests precompile`) on a machine without a GPU.
+#pragma once
+
+#include <vector>
+
+#include "problem/problem.h"
+#include "problem/target.h"
+#include "space/config.h"
+
+namespace gemmsmith::gpu {
+
+Problem shape(std::int64_t m, std::int64_t n, std::int64_t k);
+
+// At most `count` configs of the family that are legal for the problem, kernels from the pool first
+// and spread over it; every other one with its launch-time switches turned, where that is legal.
+std::vector<Config> pool_configs(const Family& family, const Problem& problem, const Target& target,
+                                 std::size_t count);
+
+// The problems of the exactness test and of the bench test.
+std::vector<Problem> exactness_problems();
+std::vector<Problem> bench_problems();
+// What the bench test screens of ours.
+std::vector<Config> bench_configs(const Problem& problem, const Target& target);
+// The problems that are launched directly, under compute-sanitizer too.
+std::vector<Problem> direct_problems();
+
+constexpr std::size_t kExactnessConfigs = 8;
+constexpr std::size_t kDirectConfigs = 4;
+
+// An sm80_mma config that launches like kernels/parts/naive_gemm.cuh: what the faulty kernels are
+// made of. `group` and `raster` are ignored by them and tell them apart.
+Config naive_stand_in(int group, int raster);
+
+// Compiles everything above for the H200 into the cubin cache. The exit code.
+int precompile();
+
+}  // namespace gemmsmith::gpu
