@@ -7,7 +7,6 @@
 #include "base/interrupt.h"
 #include "base/statistics.h"
 #include "measure/floors.h"
-#include "measure/launch_server.h"
 #include "vendor/cublaslt_family.h"
 
 namespace gemmsmith {
@@ -67,8 +66,8 @@ Result<std::unique_ptr<ProblemBench>> ProblemBench::create(GpuSession& session,
   // Random sets of those that every replay visits.
   std::mt19937_64 random(session.settings.seed ^
                          static_cast<std::uint64_t>(problem.m * 31 + problem.n));
-  const std::int64_t visited =
-      std::min<std::int64_t>(bench->layout_.sets, bench->screen_graph_.launches);
+  const std::int64_t visited = std::min<std::int64_t>(
+      bench->layout_.sets, std::min(bench->screen_graph_.launches, bench->foreign_launches()));
   std::uniform_int_distribution<std::int64_t> any(0, visited - 1);
   std::vector<std::int64_t> sets;
   for (std::size_t i = 0; i < kTimedSets; ++i) sets.push_back(any(random));
@@ -179,11 +178,18 @@ Result<void> ProblemBench::capture_baseline() {
   return {};
 }
 
+// The pass takes about as long as a short launch: half the launches fill the same time, as long as
+// they still cover what all of them would.
+int ProblemBench::foreign_launches() const {
+  const int all = final_graph_.launches;
+  return std::max((all + 1) / 2, std::min(all, sets_to_cover(layout_)));
+}
+
 // Only finals need these.
 Result<void> ProblemBench::ensure_foreign() {
   if (!foreign_graph_.exec.is_empty()) return {};
   PhaseClock::Scope phase(session_.phases, "capture_foreign");
-  const int launches = final_graph_.launches;
+  const int launches = foreign_launches();
   GEMMSMITH_TRY(foreign_graph_,
                 session_.timer->capture(algos_[tuned_].get(), Pattern::kLaunchThenForeign,
                                         session_.operands.pointer(), layout_, 0, launches));
@@ -513,12 +519,14 @@ Result<Measurement> ProblemBench::final_row(const Candidate& candidate, Launch& 
                                             Setting setting) {
   Measurement row = row_for(candidate, Stage::kFinal, setting);
   const bool foreign = setting == Setting::kForeign;
+  const int graph_launches = foreign ? foreign_launches() : final_graph_.launches;
+  row.cache = cache_of(graph_launches);
   TimedGraph graph;
   {
     PhaseClock::Scope phase(session_.phases, "capture");
     auto captured =
         session_.timer->capture(&launch, foreign ? Pattern::kLaunchThenForeign : Pattern::kLaunch,
-                                session_.operands.pointer(), layout_, 0, final_graph_.launches);
+                                session_.operands.pointer(), layout_, 0, graph_launches);
     if (!captured) {
       if (session_.is_broken()) return tl::unexpected<Error>(captured.error());
       fail_row(row, Status::kLaunch, captured.error().what);
@@ -559,84 +567,6 @@ Result<std::vector<Quadruple>> ProblemBench::time_pairs(const TimedGraph& candid
   for (std::size_t at = 0; at < times.size(); at += stride)
     result.push_back({own(times[at]), own(times[at + 1]), own(times[at + 2]), own(times[at + 3])});
   return result;
-}
-
-Result<AccuracyReport> ProblemBench::accuracy(const Candidate& candidate) {
-  PhaseClock::Scope phase(session_.phases, "accuracy");
-  AccuracyReport report;
-  report.config = to_text(candidate.config);
-  report.relative_error = report.bound_ratio = std::nan("");
-  const auto launch = make_launch(candidate);
-  if (!launch) {
-    report.status = Status::kLaunch;
-    report.detail = launch.error().what;
-    return report;
-  }
-  GEMMSMITH_TRY(const Verdict verdict, session_.verifier->verify(**launch, Effort::kFull));
-  report.status = verdict.status;
-  report.detail = verdict.detail;
-  if (verdict.status == Status::kFault || verdict.status == Status::kLaunch) return report;
-  report.relative_error = verdict.relative_error;
-  report.bound_ratio = verdict.bound_ratio;
-  return report;
-}
-
-Result<std::vector<ServeReport>> ProblemBench::serve(
-    const Candidate& candidate, const ServeSettings& settings,
-    const std::function<Result<void>()>& after_slice) {
-  PhaseClock::Scope phase(session_.phases, "serve");
-  struct Entrant {
-    ServeReport report;
-    std::unique_ptr<Launch> own;  // where the bench does not keep the launch
-    std::unique_ptr<LaunchServer> server;
-  };
-  std::vector<Entrant> entrants(5);
-  const auto enter = [&](std::size_t at, Kind kind, std::string config,
-                         Result<Launch*> launch) -> Result<void> {
-    entrants[at].report.kind = kind;
-    entrants[at].report.config = std::move(config);
-    if (launch) {
-      GEMMSMITH_TRY(LaunchServer server,
-                    LaunchServer::create(session_.driver(), session_.stream.get(), **launch,
-                                         session_.operands.pointer(), layout_, settings.depth));
-      entrants[at].server = std::make_unique<LaunchServer>(std::move(server));
-      const Result<void> warm = entrants[at].server->warm_up();
-      if (warm) return {};
-      if (session_.is_broken()) return warm;
-      launch = tl::unexpected<Error>(warm.error());
-      entrants[at].server.reset();
-    }
-    entrants[at].report.status = Status::kLaunch;
-    entrants[at].report.detail = launch.error().what;
-    return {};
-  };
-  const auto keep = [&](std::size_t at, auto made) -> Result<Launch*> {
-    if (!made) return tl::unexpected<Error>(made.error());
-    entrants[at].own = std::move(*made);
-    return entrants[at].own.get();
-  };
-  GEMMSMITH_CHECK(enter(0, is_vendor(candidate.config) ? Kind::kVendor : Kind::kKernel,
-                        to_text(candidate.config), keep(0, make_launch(candidate))));
-  GEMMSMITH_CHECK(enter(1, Kind::kCublas, "", keep(1, cublas_launch(Kind::kCublas))));
-  GEMMSMITH_CHECK(
-      enter(2, Kind::kCublasAutotune, "", keep(2, cublas_launch(Kind::kCublasAutotune))));
-  GEMMSMITH_CHECK(enter(3, Kind::kLtFirst, lt_text(algos_.front()->algo()), algos_.front().get()));
-  GEMMSMITH_CHECK(enter(4, Kind::kLtTuned, lt_text(algos_[tuned_]->algo()), algos_[tuned_].get()));
-
-  std::vector<ServeProvider*> providers;
-  for (const Entrant& entrant : entrants)
-    if (entrant.server != nullptr) providers.push_back(entrant.server.get());
-  SteadyServeClock clock;
-  GEMMSMITH_TRY(const std::vector<ServeTally> tallies,
-                serve_in_turns(providers, clock, settings, after_slice));
-  std::vector<ServeReport> reports;
-  auto tally = tallies.begin();
-  for (Entrant& entrant : entrants) {
-    if (entrant.server != nullptr) summarise(*tally++, entrant.report);
-    reports.push_back(std::move(entrant.report));
-  }
-  session_.sample_clocks();
-  return reports;
 }
 
 Result<Measurement> ProblemBench::pair_with_itself(const Candidate& candidate, int count,
