@@ -242,7 +242,6 @@ Measurement ProblemBench::baseline_row(Kind kind, std::string config, Setting se
   row.stage = Stage::kFinal;
   row.setting = setting;
   row.run = session_.run;
-  row.cache = cache_of(final_graph_.launches);
   return row;
 }
 
@@ -265,10 +264,12 @@ Result<std::vector<Measurement>> ProblemBench::baselines(Setting setting) {
       baseline_row(Kind::kLtFirst, lt_text(algos_.front()->algo()), setting),
       baseline_row(Kind::kLtTuned, lt_text(algos_[tuned_]->algo()), setting)};
   std::vector<TimedGraph> graphs(kTuned);
+  const int launches = foreign ? foreign_launches() : final_graph_.launches;
+  for (Measurement& row : rows) row.cache = cache_of(launches);
   const auto capture = [&](std::size_t i, Launch& launch) -> Result<void> {
     const Pattern pattern = foreign ? Pattern::kLaunchThenForeign : Pattern::kLaunch;
     GEMMSMITH_TRY(graphs[i], session_.timer->capture(&launch, pattern, session_.operands.pointer(),
-                                                     layout_, 0, final_graph_.launches));
+                                                     layout_, 0, launches));
     return {};
   };
   std::vector<std::unique_ptr<CublasLaunch>> keep;
@@ -290,7 +291,7 @@ Result<std::vector<Measurement>> ProblemBench::baselines(Setting setting) {
   std::vector<std::size_t> runners;
   for (std::size_t i = 0; i < kTuned; ++i)
     if (rows[i].status == Status::kOk) runners.push_back(i);
-  const int rounds = rounds_within(tuned_us_ * final_graph_.launches, runners.size() + 1);
+  const int rounds = rounds_within(tuned_us_ * launches, runners.size() + 1);
   // A round: lt_tuned, the others, and the foreign passes alone where their time must be taken out.
   std::vector<const TimedGraph*> sequence;
   for (int round = 0; round < rounds; ++round) {

@@ -72,6 +72,7 @@ class ProblemBench {
   Result<double> quick_time(Launch& launch);
   Result<void> capture_baseline();
   Result<void> ensure_foreign();
+  int foreign_launches() const;
 
   Measurement row_for(const Candidate& candidate, Stage stage, Setting setting) const;
   Measurement baseline_row(Kind kind, std::string config, Setting setting) const;

@@ -20,7 +20,7 @@ constexpr std::size_t kSelection = 24;  // quadruples of one final, as the tuner
 TEST(SameKernel, ReportsNoDifference) {
   GEMMSMITH_NEEDS_GPU();
   Problem defaults;
-  const auto grid = read_shape_list(GEMMSMITH_SOURCE_DIR "/data/shapes/grid1000.csv", defaults);
+  const auto grid = read_shape_list(gpu::repository_path("data/shapes/grid1000.csv"), defaults);
   ASSERT_TRUE(grid) << grid.error().what;
   BenchSettings settings;
   settings.final_us = 200;

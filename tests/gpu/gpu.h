@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -39,6 +40,13 @@ inline Result<std::unique_ptr<CudaBench>> open_cuda_bench(const BenchSettings& s
   GEMMSMITH_TRY(const std::string reference,
                 kernels->utility_cubin("reference.cu", architecture()));
   return CudaBench::open(0, settings, {harness, reference}, "gpu-tests");
+}
+
+// A file of the repository: the program may have been carried away from where it was built, and is
+// then run in the repository's root.
+inline std::string repository_path(const std::string& file) {
+  const std::string built = std::string(GEMMSMITH_SOURCE_DIR "/") + file;
+  return std::filesystem::exists(built) ? built : file;
 }
 
 // Where tables of results go: GEMMSMITH_GPU_RESULTS, else the working folder.
