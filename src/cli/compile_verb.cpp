@@ -49,32 +49,6 @@ Problem roomy(const Problem& defaults) {
   return *make_problem(problem);
 }
 
-std::vector<Config> kernels_of(const Family& family, const SpaceContext& context) {
-  std::vector<Config> kernels;
-  const auto keep = [&](const Config& config) {
-    kernels.push_back(config);
-    return true;
-  };
-  enumerate_kernels(family, context, keep);
-  // Kernels whose launch-time defaults are illegal (split-K with split_k 1, pingpong that must be
-  // persistent) are reached through a launch that is legal.
-  for (const char* variant : {"split_k", "persistent"}) {
-    Family adjusted = family;
-    const int index = adjusted.index_of(variant);
-    if (index < 0) continue;
-    adjusted.parameters[static_cast<std::size_t>(index)].default_value =
-        std::string_view(variant) == "split_k" ? 2 : 1;
-    enumerate_kernels(adjusted, context, [&](const Config& config) {
-      kernels.push_back({&family, config.values});
-      return true;
-    });
-  }
-  std::set<std::string> seen;
-  std::erase_if(kernels,
-                [&](const Config& config) { return !seen.insert(kernel_text(config)).second; });
-  return kernels;
-}
-
 std::vector<std::pair<DataType, DataType>> types_of(const CompileOptions& options,
                                                     const Problem& problem) {
   if (!options.all_types) return {{problem.type, problem.accumulator}};

@@ -69,8 +69,10 @@ Result<int> run(const SpaceOptions& options, const Session& session) {
         }
         return true;
       };
-      const EnumerationReport report = options.kernels ? enumerate_kernels(*family, context, visit)
-                                                       : enumerate(*family, context, visit);
+      const EnumerationReport report = enumerate(
+          *family, context, [&](const Config& config) { return options.kernels || visit(config); });
+      if (options.kernels)
+        for (const Config& kernel : kernels_of(*family, context)) visit(kernel);
       removed.add({std::string(family->name), "(all combinations)", long{report.considered}, ""});
       for (const Constraint& constraint : family->constraints) {
         const auto found = report.removed_by.find(std::string(constraint.id));

@@ -1,6 +1,8 @@
 #include "space/space.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace gemmsmith {
 namespace {
@@ -10,15 +12,14 @@ namespace {
 class Walk {
  public:
   Walk(const Family& family, const SpaceContext& context,
-       const std::function<bool(const Config&)>& visit, bool kernels_only)
+       const std::function<bool(const Config&)>& visit)
       : family_(family), context_(context), visit_(visit), config_(default_config(family)) {
     const std::size_t count = family.parameters.size();
     choices_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
       const Parameter& parameter = family.parameters[i];
-      const bool fixed =
-          parameter.finalists_only || (kernels_only && parameter.binding == Binding::kLaunch);
-      choices_[i] = fixed ? std::vector<int>{parameter.default_value} : parameter.values;
+      choices_[i] =
+          parameter.finalists_only ? std::vector<int>{parameter.default_value} : parameter.values;
     }
     leaves_below_.assign(count + 1, 1);
     for (std::size_t i = count; i-- > 0;)
@@ -75,12 +76,20 @@ class Walk {
 
 EnumerationReport enumerate(const Family& family, const SpaceContext& context,
                             const std::function<bool(const Config&)>& visit) {
-  return Walk(family, context, visit, false).run();
+  return Walk(family, context, visit).run();
 }
 
-EnumerationReport enumerate_kernels(const Family& family, const SpaceContext& context,
-                                    const std::function<bool(const Config&)>& visit) {
-  return Walk(family, context, visit, true).run();
+std::vector<Config> kernels_of(const Family& family, const SpaceContext& context) {
+  std::vector<Config> kernels;
+  std::set<std::vector<int>> seen;
+  enumerate(family, context, [&](const Config& config) {
+    std::vector<int> compiled;
+    for (std::size_t i = 0; i < config.values.size(); ++i)
+      if (family.parameters[i].binding == Binding::kCompile) compiled.push_back(config.values[i]);
+    if (seen.insert(std::move(compiled)).second) kernels.push_back(config);
+    return true;
+  });
+  return kernels;
 }
 
 }  // namespace gemmsmith

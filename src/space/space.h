@@ -23,9 +23,8 @@ struct EnumerationReport {
 EnumerationReport enumerate(const Family& family, const SpaceContext& context,
                             const std::function<bool(const Config&)>& visit);
 
-// The same over compile-time parameters only, launch-time ones at their default: the kernels that a
-// family can have for a problem.
-EnumerationReport enumerate_kernels(const Family& family, const SpaceContext& context,
-                                    const std::function<bool(const Config&)>& visit);
+// The distinct kernels among the legal configs, each as its first config in that order: what the
+// family would compile for the problem.
+std::vector<Config> kernels_of(const Family& family, const SpaceContext& context);
 
 }  // namespace gemmsmith

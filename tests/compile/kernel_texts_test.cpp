@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <random>
-#include <set>
 
 #include "compile/compiler.h"
 #include "compile/embedded_kernels.h"
@@ -66,13 +65,7 @@ std::vector<Config> all_kernels(const SampleCase& sample) {
   problem.accumulator = sample.accumulator;
   problem = *make_problem(problem);
   const Target target = *known_target(sample.target);
-  std::vector<Config> configs;
-  std::set<std::string> seen;
-  enumerate(*sample.family, {problem, target}, [&](const Config& config) {
-    if (seen.insert(kernel_text(config)).second) configs.push_back(config);
-    return true;
-  });
-  return configs;
+  return kernels_of(*sample.family, {problem, target});
 }
 
 class KernelSample : public ::testing::TestWithParam<SampleCase> {};

@@ -27,24 +27,13 @@ std::vector<Config> spread(const std::vector<Config>& all, std::size_t count) {
   return chosen;
 }
 
-std::vector<Config> legal_kernels(const Family& family, const SpaceContext& context) {
-  constexpr std::size_t kEnough = 100000;
-  std::vector<Config> all;
-  enumerate_kernels(family, context, [&all](const Config& config) {
-    all.push_back(config);
-    return all.size() < kEnough;
-  });
-  return all;
-}
-
 const std::vector<Config>& pool(const Family& family) {
   static std::map<const Family*, std::vector<Config>> pools;
   std::vector<Config>& configs = pools[&family];
   if (!configs.empty()) return configs;
   const Target target = *known_target("h200");
-  configs = spread(legal_kernels(family, {shape(1024, 1024, 2048), target}), kPoolLarge);
-  for (const Config& config :
-       spread(legal_kernels(family, {shape(64, 64, 128), target}), kPoolSmall))
+  configs = spread(kernels_of(family, {shape(1024, 1024, 2048), target}), kPoolLarge);
+  for (const Config& config : spread(kernels_of(family, {shape(64, 64, 128), target}), kPoolSmall))
     configs.push_back(config);
   return configs;
 }
@@ -67,7 +56,7 @@ std::vector<Config> pool_configs(const Family& family, const Problem& problem, c
     if (broken_rule(context, config) == nullptr) legal.push_back(config);
   // A problem too small or odd for the pool still gets kernels of its own.
   if (legal.size() < 2)
-    for (const Config& config : spread(legal_kernels(family, context), 2)) legal.push_back(config);
+    for (const Config& config : spread(kernels_of(family, context), 2)) legal.push_back(config);
   std::vector<Config> chosen = spread(legal, count);
   for (std::size_t i = 1; i < chosen.size(); i += 2) {
     for (const char* parameter : {"persistent", "pdl", "raster"}) {

@@ -18,7 +18,7 @@ Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
 
 std::int64_t legal_count(const Family& family, const Problem& problem, const char* target_name) {
   const Target target = *known_target(target_name);
-  return enumerate_kernels(family, {problem, target}, [](const Config&) { return true; }).legal;
+  return enumerate(family, {problem, target}, [](const Config&) { return true; }).legal;
 }
 
 std::string broken(const char* text, const Problem& problem, const char* target_name = "h200") {

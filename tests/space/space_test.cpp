@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <numeric>
+#include <algorithm>
+#include <set>
+#include <string>
 
 namespace gemmsmith {
 namespace {
@@ -74,15 +76,29 @@ TEST(Space, VisitMayStopEarly) {
   EXPECT_EQ(seen, 3);
 }
 
-TEST(Space, KernelsIgnoreLaunchTimeParameters) {
+// A kernel whose launch-time default is illegal (here z = 1 is not, but z has three values) is
+// still found through a launch that is legal, and found once.
+TEST(Space, KernelsAreTheDistinctCompileTimeParts) {
   const Problem problem = problem_of(8, 8, 8);
   const Target target = *known_target("h200");
-  const EnumerationReport report =
-      enumerate_kernels(toy(), {problem, target}, [](const Config& config) {
-        EXPECT_EQ(config.at("z"), 1);
-        return true;
-      });
-  EXPECT_EQ(report.considered, 6 * 4);
+  std::set<std::string> texts;
+  enumerate(toy(), {problem, target}, [&](const Config& config) {
+    texts.insert(kernel_text(config));
+    return true;
+  });
+  const std::vector<Config> kernels = kernels_of(toy(), {problem, target});
+  EXPECT_EQ(kernels.size(), texts.size());
+  for (const Config& kernel : kernels) EXPECT_EQ(texts.count(kernel_text(kernel)), 1U);
+}
+
+TEST(Space, SplitKKernelsAreAmongTheKernels) {
+  const Problem problem = problem_of(64, 64, 8192);
+  const Target target = *known_target("h200");
+  const std::vector<Config> kernels = kernels_of(sm90_ws_family(), {problem, target});
+  EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(),
+                          [](const Config& kernel) { return kernel.at("split") == 1; }));
+  EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(),
+                          [](const Config& kernel) { return kernel.at("split") == 0; }));
 }
 
 // A rule that looks at a parameter it does not name would be tested before that has its value.
