@@ -3,9 +3,13 @@
 #include <iostream>
 #include <memory>
 
+#include "base/progress.h"
 #include "cli/bench_session.h"
 #include "cli/verb.h"
+#include "compile/cubin_cache.h"
+#include "device/device_json.h"
 #include "device/recording.h"
+#include "plan/plan_table_writer.h"
 #include "report/scoreboard.h"
 
 namespace gemmsmith::cli {
@@ -49,6 +53,71 @@ Result<int> show(const Store& store, OutputFormat format) {
   return 0;
 }
 
+// What measured an environment's results: the device of the last run that says so.
+Result<DeviceInfo> device_of(const Store& store, const Environment& environment) {
+  GEMMSMITH_TRY(const std::vector<Run> runs, store.runs());
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run)
+    if (run->environment == environment) {
+      auto device = device_from_sidecar(run->conditions);
+      if (device) return device;
+    }
+  return fail(ErrorCode::kBadInput, "{} does not say which device measured {}",
+              store.path().string(), environment.fingerprint);
+}
+
+// cuBLASLt's split-K algorithms reduce through a workspace; the others need none. (The runtime asks
+// the library again before it uses a plan.)
+std::int64_t vendor_workspace_bytes(const std::string& config, std::int64_t limit) {
+  return config.find(".k") == std::string::npos ? 0 : limit;
+}
+
+// The winners as one file for the runtime, with the cubins of our kernels inside.
+Result<int> write_plan_table(const Store& store, const Environment& environment,
+                             const std::string& file, const Session& session) {
+  GEMMSMITH_TRY(const DeviceInfo device, device_of(store, environment));
+  GEMMSMITH_TRY(const std::string architecture,
+                compile_architecture(device.target.compute_capability));
+  GEMMSMITH_TRY(const compile::Compiler compiler,
+                compile::Compiler::open(compile::CubinCache::open_default()));
+  GEMMSMITH_TRY(const BenchSettings settings, bench_settings(session));
+  plan::PlanTableWriter writer({device.target.name, device.target.compute_capability,
+                                device.target.sm_count, device.cublas_version, compiler.version()});
+  GEMMSMITH_TRY(const std::vector<StoredWinner> winners, store.winners());
+  std::int64_t plans = 0;
+  ProgressLine progress("plans", static_cast<std::int64_t>(winners.size()), session.quiet);
+  for (const StoredWinner& stored : winners) {
+    const Winner& winner = stored.winner;
+    if (!(stored.environment == environment) || winner.config.empty()) continue;
+    const plan::PlanTableWriter::Validation validation{winner.chained_us, winner.chained_ratio,
+                                                       winner.foreign_ratio};
+    progress.update(++plans, winner.config);
+    if (winner.source != WinnerSource::kKernel) {
+      GEMMSMITH_CHECK(writer.add_vendor_plan(
+          winner.problem, winner.config,
+          vendor_workspace_bytes(winner.config, settings.workspace_bytes), validation));
+      continue;
+    }
+    GEMMSMITH_TRY(const Config config, parse_config(winner.config, kernel_families()));
+    GEMMSMITH_TRY(const compile::KernelSource source,
+                  compile::kernel_source(config, winner.problem.type, winner.problem.accumulator,
+                                         architecture));
+    GEMMSMITH_TRY(const compile::CompiledKernel kernel, compiler.compile(source));
+    if (kernel.status != compile::KernelStatus::kOk)
+      return fail(ErrorCode::kCompile, "{} of {}: {}", winner.config, describe(winner.problem),
+                  compile::name(kernel.status));
+    if (!winner.kernel_hash.empty() && kernel.hash != winner.kernel_hash)
+      return fail(ErrorCode::kBadInput,
+                  "{} of {} was measured with another kernel text or compiler than this program's; "
+                  "tune again, or use the program that tuned",
+                  winner.config, describe(winner.problem));
+    GEMMSMITH_CHECK(writer.add_kernel_plan(
+        winner.problem, config, device.target,
+        {kernel.cubin, "gemm", kernel.registers, kernel.static_shared_bytes}, validation));
+  }
+  GEMMSMITH_CHECK(writer.write(file));
+  return 0;
+}
+
 Result<int> run(const StoreOptions& options, const Session& session) {
   GEMMSMITH_TRY(const std::filesystem::path path, store_path(session));
   const bool writes = options.action == "import";
@@ -66,6 +135,8 @@ Result<int> run(const StoreOptions& options, const Session& session) {
                  report.measurements, report.winners, report.runs, report.already_there);
   } else {
     GEMMSMITH_TRY(const Environment environment, only_environment(store, options.device));
+    if (options.action == "plan-table")
+      return write_plan_table(store, environment, options.file, session);
     GEMMSMITH_CHECK(store.export_recording(environment, options.file));
   }
   return 0;
@@ -101,20 +172,22 @@ Result<int> run_report(const ReportOptions& options, const Session& session) {
 
 Verb add_store(CLI::App& parent, Session& session) {
   auto options = std::make_shared<StoreOptions>();
-  CLI::App* app = parent.add_subcommand("store", "Show, export, import or record what is kept");
+  CLI::App* app =
+      parent.add_subcommand("store", "Show, export, import, record or ship what is kept");
   app->footer(
       "Examples:\n"
       "  gemmsmith store show --store grid.db\n"
       "  gemmsmith store export winners.jsonl\n"
       "  gemmsmith store import winners.jsonl --store fleet.db\n"
-      "  gemmsmith store recording data/recordings/h200/mine.csv.zst");
-  app->add_option("action", options->action, "show, export, import or recording")
+      "  gemmsmith store recording data/recordings/h200/mine.csv.zst\n"
+      "  gemmsmith store plan-table h200.plans     one file for gemmsmithLoadPlanTable");
+  app->add_option("action", options->action, "show, export, import, recording or plan-table")
       ->required()
-      ->check(CLI::IsMember({"show", "export", "import", "recording"}));
+      ->check(CLI::IsMember({"show", "export", "import", "recording", "plan-table"}));
   app->add_option("file", options->file, "The file to write or, with import, to read");
   app->add_option("--environment", options->device,
                   "Text that picks one environment (device, driver, libraries)");
-  add_setting_options(*app, session, {"store"});
+  add_setting_options(*app, session, {"store", "workspace_mib"});
   add_output_options(*app, session);
   return {app, [options, &session] { return run(*options, session); }};
 }

@@ -22,11 +22,11 @@ struct Session {
 };
 
 // A verb's work; the value is the exit code.
-using Run = std::function<Result<int>()>;
+using Work = std::function<Result<int>()>;
 
 struct Verb {
   CLI::App* app = nullptr;
-  Run run;
+  Work run;
 };
 
 // Flags that every verb understands: --json, --csv, --quiet.
