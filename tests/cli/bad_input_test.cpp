@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <ostream>
 
 #include "cli/run_program.h"
 
@@ -17,9 +18,11 @@ std::string file_with(const std::string& text) {
 }
 
 struct BadFile {
+  const char* name;
   const char* text;
-  const char* message;  // after "FILE:"
+  const char* message;  // after "gemmsmith: FILE:"
 };
+void PrintTo(const BadFile& file, std::ostream* out) { *out << file.name; }
 
 class BadShapeFile : public testing::TestWithParam<BadFile> {};
 
@@ -28,17 +31,34 @@ TEST_P(BadShapeFile, IsRefusedWithItsPlace) {
   const ProgramResult result = run_program({"tune", "--shapes", path});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.out, "");
-  EXPECT_NE(result.err.find(GetParam().message), std::string::npos) << result.err;
-  EXPECT_NE(result.err.find(path), std::string::npos) << result.err;
+  EXPECT_EQ(result.err, "gemmsmith: " + path + GetParam().message + "\n");
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, BadShapeFile,
-                         testing::Values(BadFile{"m,n\n1,2\n", "'k'"},
-                                         BadFile{"m,n,k\n1,x,3\n", "'x' is not a whole number"},
-                                         BadFile{"m,n,k\n1,-2,3\n", "-2"},
-                                         BadFile{"m,n,k\n1,99999999999999999999,3\n",
-                                                 "does not fit in 64 bits"},
-                                         BadFile{"", "empty"}));
+INSTANTIATE_TEST_SUITE_P(
+    Files, BadShapeFile,
+    testing::Values(
+        BadFile{"missing_column", "m,n\n1,2\n",
+                ":1: k: the header lacks this column: expected m, n and k"},
+        BadFile{"letter", "m,n,k\n1,x,3\n", ":2: n: 'x' is not a whole number"},
+        BadFile{"negative", "m,n,k\n1,-2,3\n", ":2: n = -2: a size must not be negative"},
+        BadFile{"overflow", "m,n,k\n1,99999999999999999999,3\n",
+                ":2: n: '99999999999999999999' does not fit in 64 bits"},
+        BadFile{"empty", "", ":1: the file is empty: expected a header with m, n and k"},
+        BadFile{"only_a_header", "m,n,k\n",
+                ": no shapes: expected at least one line below the header"},
+        BadFile{"short_line", "m,n,k\n1,2\n", ":2: expected 3 fields as in the header, found 2"},
+        BadFile{"column_twice", "m,m,k\n1,2,3\n", ":1: m: the header names this column twice"},
+        BadFile{"type", "m,n,k,type\n1,2,3,f64\n",
+                ":2: type: unknown type 'f64': expected f16, bf16 or f32"},
+        BadFile{"layout", "m,n,k,layout\n1,2,3,ab\n",
+                ":2: layout: unknown layout 'ab': expected tn, nn, nt or tt"},
+        BadFile{"json_without_k", "{\"m\":1,\"n\":2}\n",
+                ":1: k: expected a whole number, found nothing"},
+        BadFile{"json_string", "{\"m\":1,\"n\":2,\"k\":\"x\"}\n",
+                ":1: k: expected a JSON number, found a JSON string"},
+        BadFile{"json_broken", "{\"m\":1\n",
+                ":1: not a JSON object: expected a line such as {\"m\":64,\"n\":4096,\"k\":64}"}),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(BadInput, AFolderIsNoShapeFile) {
   const ProgramResult result = run_program({"tune", "--shapes", "/tmp"});
@@ -53,16 +73,17 @@ TEST(BadInput, AMissingShapeFileIsNamed) {
 }
 
 struct BadFlag {
+  const char* name;
   std::vector<std::string> arguments;
   const char* message;
-  int exit_code = 2;
 };
+void PrintTo(const BadFlag& flag, std::ostream* out) { *out << flag.name; }
 
 class BadFlags : public testing::TestWithParam<BadFlag> {};
 
 TEST_P(BadFlags, AreRefusedByName) {
   const ProgramResult result = run_program(GetParam().arguments);
-  EXPECT_EQ(result.exit_code, GetParam().exit_code);
+  EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.out, "");
   EXPECT_NE(result.err.find(GetParam().message), std::string::npos) << result.err;
 }
@@ -70,28 +91,40 @@ TEST_P(BadFlags, AreRefusedByName) {
 INSTANTIATE_TEST_SUITE_P(
     Flags, BadFlags,
     testing::Values(
-        BadFlag{{"space", "--mnk", "64_64"},
+        BadFlag{"two_sizes",
+                {"space", "--mnk", "64_64"},
                 "--mnk '64_64': expected three sizes joined by '_', for example 64_4096_64"},
-        BadFlag{{"space", "--mnk", "64_-1_64"}, "n = -1: a size must not be negative"},
-        BadFlag{{"space", "--mnk", "64_9999999999_64"}, "n = 9999999999: a size must be at most"},
-        BadFlag{{"space", "--mnk", "64_64_64", "--type", "f64"},
+        BadFlag{"negative", {"space", "--mnk", "64_-1_64"}, "n = -1: a size must not be negative"},
+        BadFlag{"overflow",
+                {"space", "--mnk", "64_9999999999_64"},
+                "n = 9999999999: a size must be at most"},
+        BadFlag{"type",
+                {"space", "--mnk", "64_64_64", "--type", "f64"},
                 "unknown type 'f64': expected f16, bf16 or f32"},
-        BadFlag{{"space", "--mnk", "64_64_64", "--layout", "xy"},
+        BadFlag{"layout",
+                {"space", "--mnk", "64_64_64", "--layout", "xy"},
                 "unknown layout 'xy': expected tn, nn, nt or tt"},
-        BadFlag{{"space", "--mnk", "64_64_64", "--type", "bf16", "--acc", "f16"},
+        BadFlag{"accumulator",
+                {"space", "--mnk", "64_64_64", "--type", "bf16", "--acc", "f16"},
                 "f16 accumulation needs f16 operands"},
-        BadFlag{{"space", "--mnk", "64_64_64", "--lda", "63"},
+        BadFlag{"leading_dimension",
+                {"space", "--mnk", "64_64_64", "--lda", "63"},
                 "lda = 63: this leading dimension must be at least 64"},
-        BadFlag{{"space"}, "no shape given: pass --mnk M_N_K"},
-        BadFlag{{"space", "--mnk", "64_64_64", "--why", "sm70"}, "the families are"},
-        BadFlag{{"space", "--mnk", "64_64_64", "--target", "b200"}, "unknown target 'b200'"},
-        BadFlag{{"frobnicate"}, "frobnicate"}, BadFlag{{}, "subcommand"},
-        BadFlag{{"tune", "--mnk", "64_64_64", "--device", "tpu:0"}, "tpu:0"},
-        BadFlag{{"tune", "--mnk", "64_64_64", "--device", "cuda:x"}, "cuda:x"},
+        BadFlag{"no_shape", {"space"}, "no shape given: pass --mnk M_N_K"},
+        BadFlag{"why", {"space", "--mnk", "64_64_64", "--why", "sm70"}, "the families are"},
+        BadFlag{
+            "target", {"space", "--mnk", "64_64_64", "--target", "b200"}, "unknown target 'b200'"},
+        BadFlag{"verb", {"frobnicate"}, "frobnicate"},
+        BadFlag{"nothing", {}, "A subcommand is required"},
+        BadFlag{"device", {"tune", "--mnk", "64_64_64", "--device", "tpu:0"}, "tpu:0"},
+        BadFlag{"device_index", {"tune", "--mnk", "64_64_64", "--device", "cuda:x"}, "cuda:x"},
         BadFlag{
             {"tune", "--mnk", "64_64_64", "--workspace-mib", "1"},
             "workspace_mib = '1' (flag --workspace-mib): expected a whole number of at least 32"},
-        BadFlag{{"tune", "--mnk", "64_64_64", "--seed", "one"}, "seed = 'one' (flag --seed)"}));
+        BadFlag{"workspace",
+                {"tune", "--mnk", "64_64_64", "--seed", "one"},
+                "seed = 'one' (flag --seed)"}),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(BadInput, NoGpuIsAnEnvironmentErrorThatSaysWhatToDo) {
   const ProgramResult result = run_program({"bench", "--mnk", "64_64_64", "--device", "cuda:0"},

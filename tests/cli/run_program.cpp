@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 extern char** environ;
@@ -44,20 +45,27 @@ std::string fresh_folder() {
   return folders.make();
 }
 
-ProgramResult run_program(const std::vector<std::string>& arguments,
-                          const std::vector<std::pair<std::string, std::string>>& environment) {
+ProgramResult run_program(const std::vector<std::string>& arguments, const Variables& environment,
+                          std::optional<unsigned> user) {
   const std::string folder = fresh_folder();
   const std::string out = folder + "/out";
   const std::string err = folder + "/err";
-  std::vector<std::string> variables;
+  std::map<std::string, std::string> values;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string text = *variable;
-    if (text.rfind("GEMMSMITH_", 0) != 0 && text.rfind("HOME=", 0) != 0 &&
-        text.rfind("XDG_", 0) != 0)
-      variables.push_back(text);
+    const std::size_t equals = text.find('=');
+    if (text.rfind("GEMMSMITH_", 0) != 0 && text.rfind("XDG_", 0) != 0)
+      values[text.substr(0, equals)] = text.substr(equals + 1);
   }
-  variables.push_back("HOME=" + folder);
-  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  values["HOME"] = folder;
+  for (const auto& [name, value] : environment) {
+    if (value)
+      values[name] = *value;
+    else
+      values.erase(name);
+  }
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : values) variables.push_back(name + "=" + value);
 
   const pid_t child = fork();
   if (child == 0) {
@@ -67,6 +75,7 @@ ProgramResult run_program(const std::vector<std::string>& arguments,
     dup2(in_file, 0);
     dup2(out_file, 1);
     dup2(err_file, 2);
+    if (user && (setgid(*user) != 0 || setuid(*user) != 0)) _exit(126);
     std::vector<char*> argv = {const_cast<char*>(GEMMSMITH_PROGRAM)};
     for (const std::string& argument : arguments)
       argv.push_back(const_cast<char*>(argument.c_str()));

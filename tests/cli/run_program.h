@@ -1,6 +1,7 @@
 // run_program.h -- runs the built command line as a user would and keeps what it printed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,10 +14,13 @@ struct ProgramResult {
   std::string err;
 };
 
+// A variable and its value; without one it is unset.
+using Variables = std::vector<std::pair<std::string, std::optional<std::string>>>;
+
 // Environment: the caller's without any GEMMSMITH_ variable, with HOME an empty folder of the
-// test's own, plus `environment`.
+// test's own, changed by `environment`. As another user where `user` is given (needs root).
 ProgramResult run_program(const std::vector<std::string>& arguments,
-                          const std::vector<std::pair<std::string, std::string>>& environment = {});
+                          const Variables& environment = {}, std::optional<unsigned> user = {});
 
 // A new empty folder, removed when the process ends.
 std::string fresh_folder();

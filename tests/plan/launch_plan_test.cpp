@@ -292,8 +292,8 @@ TEST_F(Launching, PrepareLowersAPersistentGridToWhatIsResident) {
 TEST_F(Launching, PreparingASmallerPlanLeavesALargerOneLaunchable) {
   const Problem problem = problem_of(64, 64, 8192);
   const CUfunction function = function_of("fake sm90_ws");
-  auto large = plan_of("sm90_ws:n128.k128.e1.sp1.sk8", problem);
-  auto small = plan_of("sm90_ws:n128.k128.e1.sp1.sk2", problem);
+  auto large = plan_of("sm90_ws:n64.k128.e1.sp1.sk8", problem);
+  auto small = plan_of("sm90_ws:n64.k128.e1.sp1.sk2", problem);
   ASSERT_TRUE(large) << large.error().what;
   ASSERT_TRUE(small) << small.error().what;
   ASSERT_NE(large->shared_bytes, small->shared_bytes);
@@ -316,7 +316,7 @@ TEST_F(Launching, PrepareRefusesAKernelThatDoesNotFit) {
 }
 
 TEST_F(Launching, PrepareReportsWhatTheDriverRefuses) {
-  auto plan = plan_of("sm90_ws:s2", problem_of(64, 64, 64));
+  auto plan = plan_of("sm90_ws:w2.m128.n128", problem_of(4096, 4096, 4096));
   const ScopedEnvironment failure("FAKE_CUDA_FAIL", "cuFuncSetAttribute=1");
   EXPECT_EQ(prepare(driver_, *plan, function_of("fake sm90_ws")).error().what,
             "raising a kernel's shared memory limit failed: CUDA_ERROR_INVALID_VALUE: as the test "
