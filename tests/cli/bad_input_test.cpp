@@ -119,11 +119,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{"device", {"tune", "--mnk", "64_64_64", "--device", "tpu:0"}, "tpu:0"},
         BadFlag{"device_index", {"tune", "--mnk", "64_64_64", "--device", "cuda:x"}, "cuda:x"},
         BadFlag{
+            "workspace",
             {"tune", "--mnk", "64_64_64", "--workspace-mib", "1"},
             "workspace_mib = '1' (flag --workspace-mib): expected a whole number of at least 32"},
-        BadFlag{"workspace",
-                {"tune", "--mnk", "64_64_64", "--seed", "one"},
-                "seed = 'one' (flag --seed)"}),
+        BadFlag{
+            "seed", {"tune", "--mnk", "64_64_64", "--seed", "one"}, "seed = 'one' (flag --seed)"}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(BadInput, NoGpuIsAnEnvironmentErrorThatSaysWhatToDo) {
