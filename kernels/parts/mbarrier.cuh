@@ -42,9 +42,11 @@ __device__ __forceinline__ u32 peer_address(u32 address, u32 rank) {
   return peer;
 }
 
-// An arrival at a barrier of any CTA in the cluster; `barrier` comes from peer_address().
+// An arrival at a barrier of any CTA in the cluster; `barrier` comes from peer_address(). It
+// publishes no ordinary stores of this thread to the peer: `.release.cluster` would, and costs a
+// fence of the whole GPU (MEMBAR.ALL.GPU) at each.
 __device__ __forceinline__ void mbarrier_arrive_peer(u32 barrier) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier)
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier)
                : "memory");
 }
 
