@@ -94,7 +94,8 @@ Result<int> run_verify(const BenchOptions& options, const Session& session) {
   for (const Problem& problem : problems) {
     if (problem.is_empty() || problem.k == 0) continue;
     GEMMSMITH_TRY(const std::vector<Config> configs, chosen_configs(options, *bench, problem, 16));
-    GEMMSMITH_TRY(const std::vector<Measurement> rows, bench->screen(problem, configs));
+    GEMMSMITH_TRY(const std::vector<Measurement> rows,
+                  bench->screen(problem, configs, Setting::kChained));
     for (const Measurement& row : rows) {
       table.add({shape_name(row.problem), row.config, name(row.status), row.detail});
       if (row.status == Status::kOk) continue;

@@ -82,7 +82,8 @@ Result<Choice> ranked_choice(Bench& bench, const Problem& problem, int count) {
     return fail(ErrorCode::kUnsupported,
                 "{}: no config of ours is legal here; name one of cuBLASLt's with --config",
                 describe(problem));
-  GEMMSMITH_TRY(const std::vector<Measurement> rows, bench.screen(problem, configs));
+  GEMMSMITH_TRY(const std::vector<Measurement> rows,
+                bench.screen(problem, configs, Setting::kChained));
   std::size_t best = configs.size();
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].status == Status::kOk &&
@@ -228,7 +229,7 @@ Result<bool> server(const EvalOptions& options, const Session& session, Bench& b
                     const Problem& problem, const Choice& choice, Table& table) {
   // A candidate that hangs or faults is found here, under the watchdog, and not while serving.
   GEMMSMITH_TRY(const std::vector<Measurement> screened,
-                bench.screen(problem, std::span(&choice.config, 1)));
+                bench.screen(problem, std::span(&choice.config, 1), Setting::kChained));
   GEMMSMITH_TRY(const Verdict verdict,
                 judge(bench, session, problem, choice.config, screened.front()));
   if (!verdict.why_bad.empty()) {

@@ -21,8 +21,8 @@ struct BenchSettings {
   std::int64_t workspace_bytes = 64LL << 20;  // for every vendor call; ours need none
   double screen_us = 400;  // GPU time of one screening replay, at least one launch
   int screen_repeats = 3;
-  int final_pairs = 24;             // ABBA pairs of a finalist in each setting
-  double final_us = 600;            // GPU time of one replay in a pair
+  int final_pairs = 16;             // ABBA quadruples of a finalist in each setting
+  double final_us = 400;            // GPU time of one replay in a pair
   double candidate_timeout_s = 10;  // a candidate that takes longer is killed
   bool verify = true;  // exact integers and the FP64 bound before timing, poison and guards
 };
@@ -40,9 +40,11 @@ class Bench {
   virtual Result<std::vector<Config>> vendor_configs(const Problem& problem, int limit) = 0;
 
   // One screening measurement for each config, in order: few short replays, lt_tuned interleaved.
-  // A candidate that fails costs only itself: its status tells.
+  // Between foreign kernels this is a second look at configs that passed back to back: they are not
+  // verified again. A candidate that fails costs only itself: its status tells.
   virtual Result<std::vector<Measurement>> screen(const Problem& problem,
-                                                  std::span<const Config> configs) = 0;
+                                                  std::span<const Config> configs,
+                                                  Setting setting) = 0;
 
   // Full ABBA pairs against lt_tuned: for each config two rows, chained then foreign.
   virtual Result<std::vector<Measurement>> finals(const Problem& problem,

@@ -13,20 +13,23 @@ namespace gemmsmith {
 namespace {
 
 // GPU time a final may take in one setting: long launches get fewer pairs.
-constexpr double kFinalLimitUs = 400e3;
-// What the baseline's tuning and the baselines' own rows may take.
-constexpr double kBaselineLimitUs = 150e3;
+constexpr double kFinalLimitUs = 160e3;
+// What one race of the baseline's tuning, and the baselines' own rows, may take.
+constexpr double kBaselineLimitUs = 60e3;
 constexpr int kMaxBaselineRounds = 9;
 constexpr int kMinBaselineRounds = 3;
 constexpr int kMaxHeuristics = 64;
 // From here a launch is long enough to be timed once, by events alone.
 constexpr double kLongLaunchUs = 50;
 // Screening of launches this long leaves out the verifier's second run (finals have it), and
-// repeats of candidates that are far behind.
+// repeats: a replay of one such launch varies little.
 constexpr double kVeryLongLaunchUs = 1000;
+constexpr int kVeryLongRepeats = 2;
 constexpr double kFarBehind = 2.0;
 // An event pair around one launch also sees this much that is not the launch.
 constexpr double kEventOverheadUs = 5;
+// Quadruples between two looks at the foreign pass alone, whose time hardly changes.
+constexpr int kPassEvery = 4;
 // Operand sets of the rotation whose results are checked after timing.
 constexpr std::size_t kTimedSets = 3;
 
@@ -36,11 +39,12 @@ int sets_to_cover(const OperandLayout& layout) {
 
 bool is_vendor(const Config& config) { return config.family == &vendor::cublaslt_family(); }
 
-int rounds_within(double replay_us, std::size_t graphs) {
+// At least kMinBaselineRounds; of very long launches at least `least`.
+int rounds_within(double replay_us, std::size_t graphs, int least) {
   const double affordable =
       kBaselineLimitUs / (std::max(replay_us, 1.0) * static_cast<double>(graphs));
-  return std::clamp(static_cast<int>(std::min(affordable, 1e6)), kMinBaselineRounds,
-                    kMaxBaselineRounds);
+  return std::clamp(static_cast<int>(std::min(affordable, 1e6)),
+                    replay_us > kVeryLongLaunchUs ? least : kMinBaselineRounds, kMaxBaselineRounds);
 }
 
 // What is left after taking the foreign pass out must stay a time.
@@ -140,7 +144,7 @@ Result<void> ProblemBench::tune_baseline() {
     graphs.push_back(std::move(graph));
   }
   const auto race = [&](const std::vector<std::size_t>& runners) -> Result<std::vector<double>> {
-    const int rounds = rounds_within(tuned_us_ * launches, runners.size());
+    const int rounds = rounds_within(tuned_us_ * launches, runners.size(), 1);
     std::vector<const TimedGraph*> sequence;
     for (int round = 0; round < rounds; ++round)
       for (const std::size_t runner : runners) sequence.push_back(&graphs[runner]);
@@ -168,24 +172,31 @@ Result<void> ProblemBench::tune_baseline() {
 Result<void> ProblemBench::capture_baseline() {
   PhaseClock::Scope phase(session_.phases, "capture_baseline");
   const int cover = sets_to_cover(layout_);
-  const auto capture = [&](double replay_us) {
+  const auto capture = [&](int launches) {
     return session_.timer->capture(algos_[tuned_].get(), Pattern::kLaunch,
-                                   session_.operands.pointer(), layout_, 0,
-                                   launches_per_replay(tuned_us_, replay_us, cover));
+                                   session_.operands.pointer(), layout_, 0, launches);
   };
-  GEMMSMITH_TRY(screen_graph_, capture(session_.settings.screen_us));
-  GEMMSMITH_TRY(final_graph_, capture(session_.settings.final_us));
+  const int screened = launches_per_replay(tuned_us_, session_.settings.screen_us, cover);
+  const int finals = launches_per_replay(tuned_us_, session_.settings.final_us, cover);
+  GEMMSMITH_TRY(screen_graph_, capture(screened));
+  if (finals != screened) {
+    GEMMSMITH_TRY(own_final_graph_, capture(finals));
+  }
   return {};
+}
+
+const TimedGraph& ProblemBench::final_graph() const {
+  return own_final_graph_.exec.is_empty() ? screen_graph_ : own_final_graph_;
 }
 
 // The pass takes about as long as a short launch: half the launches fill the same time, as long as
 // they still cover what all of them would.
 int ProblemBench::foreign_launches() const {
-  const int all = final_graph_.launches;
+  const int all = final_graph().launches;
   return std::max((all + 1) / 2, std::min(all, sets_to_cover(layout_)));
 }
 
-// Only finals need these.
+// Only semi-finals and finals need these.
 Result<void> ProblemBench::ensure_foreign() {
   if (!foreign_graph_.exec.is_empty()) return {};
   PhaseClock::Scope phase(session_.phases, "capture_foreign");
@@ -230,7 +241,7 @@ Measurement ProblemBench::row_for(const Candidate& candidate, Stage stage, Setti
   row.setting = setting;
   row.run = session_.run;
   row.compile_s = candidate.compile_s;
-  row.cache = cache_of(stage == Stage::kScreen ? screen_graph_.launches : final_graph_.launches);
+  row.cache = cache_of(stage == Stage::kScreen ? screen_graph_.launches : final_graph().launches);
   return row;
 }
 
@@ -264,7 +275,7 @@ Result<std::vector<Measurement>> ProblemBench::baselines(Setting setting) {
       baseline_row(Kind::kLtFirst, lt_text(algos_.front()->algo()), setting),
       baseline_row(Kind::kLtTuned, lt_text(algos_[tuned_]->algo()), setting)};
   std::vector<TimedGraph> graphs(kTuned);
-  const int launches = foreign ? foreign_launches() : final_graph_.launches;
+  const int launches = foreign ? foreign_launches() : final_graph().launches;
   for (Measurement& row : rows) row.cache = cache_of(launches);
   const auto capture = [&](std::size_t i, Launch& launch) -> Result<void> {
     const Pattern pattern = foreign ? Pattern::kLaunchThenForeign : Pattern::kLaunch;
@@ -291,11 +302,11 @@ Result<std::vector<Measurement>> ProblemBench::baselines(Setting setting) {
   std::vector<std::size_t> runners;
   for (std::size_t i = 0; i < kTuned; ++i)
     if (rows[i].status == Status::kOk) runners.push_back(i);
-  const int rounds = rounds_within(tuned_us_ * launches, runners.size() + 1);
+  const int rounds = rounds_within(tuned_us_ * launches, runners.size() + 1, 2);
   // A round: lt_tuned, the others, and the foreign passes alone where their time must be taken out.
   std::vector<const TimedGraph*> sequence;
   for (int round = 0; round < rounds; ++round) {
-    sequence.push_back(foreign ? &foreign_graph_ : &final_graph_);
+    sequence.push_back(foreign ? &foreign_graph_ : &final_graph());
     for (const std::size_t i : runners) sequence.push_back(&graphs[i]);
     if (foreign) sequence.push_back(&pass_graph_);
   }
@@ -345,8 +356,9 @@ Result<bool> ProblemBench::verified(Launch& launch, Effort effort, Measurement& 
                                     double& launch_us) {
   PhaseClock::Scope phase(session_.phases, "verify");
   if (!session_.settings.verify) {
-    GEMMSMITH_TRY(launch_us, quick_time(launch));
-    return true;
+    const auto time = quick_time(launch);
+    if (time) launch_us = *time;
+    return charged(time, row);
   }
   GEMMSMITH_TRY(const Verdict verdict, session_.verifier->verify(launch, effort));
   launch_us = verdict.launch_us;
@@ -355,105 +367,148 @@ Result<bool> ProblemBench::verified(Launch& launch, Effort effort, Measurement& 
   return false;
 }
 
-Result<void> ProblemBench::check_after(Launch* launch, const TimedGraph* graph, Measurement& row) {
+// A candidate whose launch the driver refuses costs only itself.
+template <class T>
+Result<bool> ProblemBench::charged(const Result<T>& result, Measurement& row) const {
+  if (result) return true;
+  if (session_.is_broken()) return tl::unexpected<Error>(result.error());
+  fail_row(row, Status::kLaunch, result.error().what);
+  return false;
+}
+
+// The first launch may load code, which no capture allows.
+Result<void> ProblemBench::launch_once(Launch& launch) {
+  GEMMSMITH_CHECK(
+      launch.enqueue(layout_.at(session_.operands.pointer(), 0), session_.stream.get()));
+  return session_.stream.synchronize();
+}
+
+Result<void> ProblemBench::check_after(Launch& launch, const TimedGraph* graph, Measurement& row) {
   if (row.status != Status::kOk || !session_.settings.verify) return {};
   PhaseClock::Scope phase(session_.phases, "check_after_timing");
   const std::size_t set = next_timed_++ % kTimedSets;
   GEMMSMITH_CHECK(session_.verifier->arm_timed(set));
-  if (graph != nullptr)
-    GEMMSMITH_CHECK(graph->exec.launch(session_.stream.get()));
-  else
-    GEMMSMITH_CHECK(
-        launch->enqueue(layout_.at(session_.operands.pointer(), session_.verifier->timed_set(set)),
-                        session_.stream.get()));
+  const plan::Operands operands =
+      layout_.at(session_.operands.pointer(), session_.verifier->timed_set(set));
+  GEMMSMITH_TRY(const bool launched,
+                charged(graph != nullptr ? graph->exec.launch(session_.stream.get())
+                                         : launch.enqueue(operands, session_.stream.get()),
+                        row));
+  if (!launched) return {};
   GEMMSMITH_TRY(const Verdict verdict, session_.verifier->check_timed(set));
   if (verdict.status != Status::kOk) fail_row(row, verdict.status, verdict.detail);
   return {};
 }
 
-Result<void> ProblemBench::screen(std::span<const Candidate> candidates, const BenchEvents& events,
-                                  int group) {
+Result<void> ProblemBench::screen(std::span<const Candidate> candidates, Setting setting,
+                                  const BenchEvents& events, int group) {
+  if (setting == Setting::kForeign) GEMMSMITH_CHECK(ensure_foreign());
   const auto size = static_cast<std::size_t>(std::max(group, 1));
   for (std::size_t first = 0; first < candidates.size(); first += size) {
     if (interrupted())
       return fail(ErrorCode::kInterrupted, "interrupted while screening {}", describe(problem_));
     const std::size_t count = std::min(size, candidates.size() - first);
-    GEMMSMITH_CHECK(screen_group(candidates, first, count, events));
+    GEMMSMITH_CHECK(screen_group(candidates, first, count, setting, events));
   }
   return {};
 }
 
+Result<bool> ProblemBench::prepare_screening(const Candidate& candidate, Entry& entry) {
+  const bool foreign = entry.row.setting == Setting::kForeign;
+  auto made = make_launch(candidate);
+  if (!made) {
+    fail_row(entry.row, Status::kLaunch, made.error().what);
+    return false;
+  }
+  entry.launch = std::move(*made);
+  int launches = foreign ? foreign_launches() : screen_graph_.launches;
+  if (foreign) {
+    GEMMSMITH_TRY(const bool launched, charged(launch_once(*entry.launch), entry.row));
+    if (!launched) return false;
+  } else {
+    const Effort effort = tuned_us_ > kVeryLongLaunchUs ? Effort::kQuick : Effort::kFull;
+    double launch_us = 0;
+    GEMMSMITH_TRY(const bool right, verified(*entry.launch, effort, entry.row, launch_us));
+    if (!right) return false;
+    // A slow candidate gets fewer launches, so that its replays take no longer than others'.
+    if (launch_us > 3 * tuned_us_ + kEventOverheadUs)
+      launches = std::max(1, static_cast<int>(launches * tuned_us_ / launch_us));
+    entry.slow = launch_us > kFarBehind * tuned_us_ && tuned_us_ > kVeryLongLaunchUs / 5;
+  }
+  PhaseClock::Scope phase(session_.phases, "capture");
+  auto graph = session_.timer->capture(entry.launch.get(),
+                                       foreign ? Pattern::kLaunchThenForeign : Pattern::kLaunch,
+                                       session_.operands.pointer(), layout_, 0, launches);
+  GEMMSMITH_TRY(const bool captured, charged(graph, entry.row));
+  if (!captured) return false;
+  entry.graph = std::move(*graph);
+  entry.row.cache = cache_of(launches);
+  return true;
+}
+
 Result<void> ProblemBench::screen_group(std::span<const Candidate> candidates, std::size_t first,
-                                        std::size_t count, const BenchEvents& events) {
-  const Effort effort = tuned_us_ > kVeryLongLaunchUs ? Effort::kQuick : Effort::kFull;
+                                        std::size_t count, Setting setting,
+                                        const BenchEvents& events) {
   std::vector<Entry> entries;
   for (std::size_t i = first; i < first + count; ++i) {
     const std::size_t own[] = {i};
     events.begin(own);
     Entry entry;
     entry.index = i;
-    entry.row = row_for(candidates[i], Stage::kScreen, Setting::kChained);
-    auto launch = make_launch(candidates[i]);
-    if (!launch) {
-      fail_row(entry.row, Status::kLaunch, launch.error().what);
-      events.done(i, {entry.row});
+    entry.row = row_for(candidates[i], Stage::kScreen, setting);
+    GEMMSMITH_TRY(const bool ready, prepare_screening(candidates[i], entry));
+    if (ready) {
+      entries.push_back(std::move(entry));
       continue;
     }
-    entry.launch = std::move(*launch);
-    double launch_us = 0;
-    GEMMSMITH_TRY(const bool right, verified(*entry.launch, effort, entry.row, launch_us));
-    if (!right) {
-      const bool fault = entry.row.status == Status::kFault;
-      events.done(i, {entry.row});
-      if (fault && session_.is_broken())
-        return fail(ErrorCode::kDevice, "the context was lost to {}",
-                    to_text(candidates[i].config));
-      continue;
-    }
-    // A slow candidate gets fewer launches, so that its replays take no longer than others'.
-    int launches = screen_graph_.launches;
-    if (launch_us > 3 * tuned_us_ + kEventOverheadUs)
-      launches = std::max(1, static_cast<int>(launches * tuned_us_ / launch_us));
-    entry.slow = launch_us > kFarBehind * tuned_us_ && tuned_us_ > kVeryLongLaunchUs / 5;
-    PhaseClock::Scope phase(session_.phases, "capture");
-    auto graph = session_.timer->capture(entry.launch.get(), Pattern::kLaunch,
-                                         session_.operands.pointer(), layout_, 0, launches);
-    if (!graph) {
-      fail_row(entry.row, Status::kLaunch, graph.error().what);
-      events.done(i, {entry.row});
-      if (session_.is_broken()) return tl::unexpected<Error>(graph.error());
-      continue;
-    }
-    entry.graph = std::move(*graph);
-    entry.row.cache = cache_of(launches);
-    entries.push_back(std::move(entry));
+    events.done(i, {entry.row});
+    if (entry.row.status == Status::kFault && session_.is_broken())
+      return fail(ErrorCode::kDevice, "the context was lost to {}", to_text(candidates[i].config));
   }
   if (entries.empty()) return {};
   std::vector<std::size_t> running;
   for (const Entry& entry : entries) running.push_back(entry.index);
   events.begin(running);
-  GEMMSMITH_CHECK(time_group(entries));
+  if (const auto timed = time_group(entries, setting); !timed) {
+    if (session_.is_broken()) return timed;
+    // What the driver refuses in a sequence has no name; alone it has.
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      GEMMSMITH_CHECK(
+          charged(time_group(std::span(entries).subspan(i, 1), setting), entries[i].row));
+  }
   for (Entry& entry : entries) {
     const std::size_t own[] = {entry.index};
     events.begin(own);
-    summarise(entry.repeats, entry.row);
-    apply_floor(entry.row);
-    GEMMSMITH_CHECK(check_after(entry.launch.get(), nullptr, entry.row));
+    if (entry.row.status == Status::kOk) {
+      summarise(entry.repeats, entry.row);
+      apply_floor(entry.row);
+      GEMMSMITH_CHECK(check_after(*entry.launch, nullptr, entry.row));
+    }
     events.done(entry.index, {entry.row});
   }
   return {};
 }
 
 // baseline, candidates, baseline, candidates, ..., baseline: each repeat is set against the mean of
-// the baseline's replays before and after it.
-Result<void> ProblemBench::time_group(std::vector<Entry>& entries) {
-  PhaseClock::Scope phase(session_.phases, "screen_timing");
+// the baseline's replays before and after it. Between foreign kernels a repeat begins with the
+// passes alone, whose time is taken out of both.
+Result<void> ProblemBench::time_group(std::span<Entry> entries, Setting setting) {
+  const bool foreign = setting == Setting::kForeign;
+  PhaseClock::Scope phase(session_.phases, foreign ? "semifinal_timing" : "screen_timing");
+  const TimedGraph* const baseline = foreign ? &foreign_graph_ : &screen_graph_;
+  const int wanted = session_.settings.screen_repeats;
+  const int repeats = tuned_us_ > kVeryLongLaunchUs ? std::min(wanted, kVeryLongRepeats) : wanted;
   std::vector<const TimedGraph*> sequence;
   std::vector<std::vector<std::size_t>> positions;
   std::vector<std::size_t> baseline_at;
-  for (int repeat = 0; repeat < session_.settings.screen_repeats; ++repeat) {
+  std::vector<std::size_t> pass_at;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    if (foreign) {
+      pass_at.push_back(sequence.size());
+      sequence.push_back(&pass_graph_);
+    }
     baseline_at.push_back(sequence.size());
-    sequence.push_back(&screen_graph_);
+    sequence.push_back(baseline);
     std::vector<std::size_t>& at = positions.emplace_back(entries.size(), 0);
     for (std::size_t i = 0; i < entries.size(); ++i) {
       if (entries[i].slow && repeat > 0) continue;
@@ -462,13 +517,17 @@ Result<void> ProblemBench::time_group(std::vector<Entry>& entries) {
     }
   }
   baseline_at.push_back(sequence.size());
-  sequence.push_back(&screen_graph_);
+  sequence.push_back(baseline);
   GEMMSMITH_TRY(const std::vector<double> times, session_.timer->replay(sequence));
+  std::vector<double> passes;
+  for (const std::size_t at : pass_at) passes.push_back(times[at]);
+  const double pass_us = foreign ? median(passes) : 0;
   for (std::size_t repeat = 0; repeat < positions.size(); ++repeat) {
-    const double baseline = (times[baseline_at[repeat]] + times[baseline_at[repeat + 1]]) / 2;
+    const double around = (times[baseline_at[repeat]] + times[baseline_at[repeat + 1]]) / 2;
     for (std::size_t i = 0; i < entries.size(); ++i)
-      if (positions[repeat][i] != 0)  // 0 is always a baseline's place
-        entries[i].repeats.push_back({times[positions[repeat][i]], baseline});
+      if (positions[repeat][i] != 0)  // 0 is always a baseline's or a pass's place
+        entries[i].repeats.push_back(
+            {without_pass(times[positions[repeat][i]], pass_us), without_pass(around, pass_us)});
   }
   return {};
 }
@@ -520,7 +579,7 @@ Result<Measurement> ProblemBench::final_row(const Candidate& candidate, Launch& 
                                             Setting setting) {
   Measurement row = row_for(candidate, Stage::kFinal, setting);
   const bool foreign = setting == Setting::kForeign;
-  const int graph_launches = foreign ? foreign_launches() : final_graph_.launches;
+  const int graph_launches = foreign ? foreign_launches() : final_graph().launches;
   row.cache = cache_of(graph_launches);
   TimedGraph graph;
   {
@@ -528,21 +587,19 @@ Result<Measurement> ProblemBench::final_row(const Candidate& candidate, Launch& 
     auto captured =
         session_.timer->capture(&launch, foreign ? Pattern::kLaunchThenForeign : Pattern::kLaunch,
                                 session_.operands.pointer(), layout_, 0, graph_launches);
-    if (!captured) {
-      if (session_.is_broken()) return tl::unexpected<Error>(captured.error());
-      fail_row(row, Status::kLaunch, captured.error().what);
-      return row;
-    }
+    GEMMSMITH_TRY(const bool ready, charged(captured, row));
+    if (!ready) return row;
     graph = std::move(*captured);
   }
-  const double replay_us = tuned_us_ * final_graph_.launches;
+  const double replay_us = tuned_us_ * final_graph().launches;
   const int quadruples = quadruples_within(session_.settings.final_pairs, replay_us, kFinalLimitUs);
-  GEMMSMITH_TRY(const std::vector<Quadruple> measured,
-                time_pairs(graph, foreign ? foreign_graph_ : final_graph_,
-                           foreign ? &pass_graph_ : nullptr, quadruples));
-  summarise(measured, row);
+  const auto measured = time_pairs(graph, foreign ? foreign_graph_ : final_graph(),
+                                   foreign ? &pass_graph_ : nullptr, quadruples);
+  GEMMSMITH_TRY(const bool timed, charged(measured, row));
+  if (!timed) return row;
+  summarise(*measured, row);
   apply_floor(row);
-  GEMMSMITH_CHECK(check_after(&launch, &graph, row));
+  GEMMSMITH_CHECK(check_after(launch, &graph, row));
   return row;
 }
 
@@ -551,22 +608,25 @@ Result<std::vector<Quadruple>> ProblemBench::time_pairs(const TimedGraph& candid
                                                         const TimedGraph* foreign, int quadruples) {
   PhaseClock::Scope phase(session_.phases, foreign != nullptr ? "foreign_pairs" : "chained_pairs");
   std::vector<const TimedGraph*> sequence;
-  const std::size_t stride = foreign != nullptr ? 5 : 4;
   for (int i = 0; i < quadruples; ++i) {
+    if (foreign != nullptr && i % kPassEvery == 0) sequence.push_back(foreign);
     sequence.insert(sequence.end(), {&candidate, &baseline, &baseline, &candidate});
-    if (foreign != nullptr) sequence.push_back(foreign);
   }
   GEMMSMITH_TRY(const std::vector<double> times, session_.timer->replay(sequence));
-  double pass_us = 0;
-  if (foreign != nullptr) {
-    std::vector<double> passes;
-    for (std::size_t at = 4; at < times.size(); at += stride) passes.push_back(times[at]);
-    pass_us = median(passes);
-  }
-  const auto own = [pass_us](double us) { return without_pass(us, pass_us); };
+  std::vector<double> passes;
   std::vector<Quadruple> result;
-  for (std::size_t at = 0; at < times.size(); at += stride)
-    result.push_back({own(times[at]), own(times[at + 1]), own(times[at + 2]), own(times[at + 3])});
+  std::size_t at = 0;
+  for (int i = 0; i < quadruples; ++i) {
+    if (foreign != nullptr && i % kPassEvery == 0) passes.push_back(times[at++]);
+    result.push_back({times[at], times[at + 1], times[at + 2], times[at + 3]});
+    at += 4;
+  }
+  if (foreign == nullptr) return result;
+  const double pass_us = median(passes);
+  for (Quadruple& q : result)
+    for (double* const us :
+         {&q.candidate_first, &q.baseline_first, &q.baseline_second, &q.candidate_second})
+      *us = without_pass(*us, pass_us);
   return result;
 }
 
@@ -575,7 +635,7 @@ Result<Measurement> ProblemBench::pair_with_itself(const Candidate& candidate, i
   GEMMSMITH_TRY(const std::unique_ptr<Launch> launch, make_launch(candidate));
   const auto capture = [&] {
     return session_.timer->capture(launch.get(), Pattern::kLaunch, session_.operands.pointer(),
-                                   layout_, 0, final_graph_.launches);
+                                   layout_, 0, final_graph().launches);
   };
   GEMMSMITH_TRY(const TimedGraph one, capture());
   GEMMSMITH_TRY(const TimedGraph other, capture());

@@ -38,9 +38,11 @@ class ProblemBench {
   // The four, each paired with lt_tuned, back to back or between foreign kernels.
   Result<std::vector<Measurement>> baselines(Setting setting);
   Result<std::vector<Config>> vendor_configs(int limit);
-  // `group` candidates are timed in one interleaved sequence. An Error means that nothing more can
-  // be measured in this process (session.is_broken()) or that the harness failed.
-  Result<void> screen(std::span<const Candidate> candidates, const BenchEvents& events, int group);
+  // `group` candidates are timed in one interleaved sequence. Back to back they are verified first;
+  // between foreign kernels is a second look at those that passed. An Error means that nothing more
+  // can be measured in this process (session.is_broken()) or that the harness failed.
+  Result<void> screen(std::span<const Candidate> candidates, Setting setting,
+                      const BenchEvents& events, int group);
   Result<void> finals(std::span<const Candidate> candidates, const BenchEvents& events);
 
   // A wrong result is a report, not an Error.
@@ -72,6 +74,7 @@ class ProblemBench {
   Result<double> quick_time(Launch& launch);
   Result<void> capture_baseline();
   Result<void> ensure_foreign();
+  const TimedGraph& final_graph() const;
   int foreign_launches() const;
 
   Measurement row_for(const Candidate& candidate, Stage stage, Setting setting) const;
@@ -81,14 +84,21 @@ class ProblemBench {
   Result<std::unique_ptr<Launch>> make_launch(const Candidate& candidate);
   // Verifies; false with `row`'s status and detail set where the candidate failed.
   Result<bool> verified(Launch& launch, Effort effort, Measurement& row, double& launch_us);
+  // False with `row` failed where the driver refused the candidate; an Error where that cost the
+  // context.
+  template <class T>
+  Result<bool> charged(const Result<T>& result, Measurement& row) const;
+  Result<void> launch_once(Launch& launch);
+  // Makes, verifies (chained) and captures; false with the entry's row failed.
+  Result<bool> prepare_screening(const Candidate& candidate, Entry& entry);
   Result<void> screen_group(std::span<const Candidate> candidates, std::size_t first,
-                            std::size_t count, const BenchEvents& events);
-  Result<void> time_group(std::vector<Entry>& entries);
+                            std::size_t count, Setting setting, const BenchEvents& events);
+  Result<void> time_group(std::span<Entry> entries, Setting setting);
   Result<Measurement> final_row(const Candidate& candidate, Launch& launch, Setting setting);
   Result<std::vector<Quadruple>> time_pairs(const TimedGraph& candidate, const TimedGraph& baseline,
                                             const TimedGraph* foreign, int quadruples);
   // One more replay into a poisoned D, then a look at it.
-  Result<void> check_after(Launch* launch, const TimedGraph* graph, Measurement& row);
+  Result<void> check_after(Launch& launch, const TimedGraph* graph, Measurement& row);
   void apply_floor(Measurement& row) const;
   CacheState cache_of(int launches) const;
   std::string lt_text(const vendor::LtAlgo& algo) const;
@@ -101,9 +111,9 @@ class ProblemBench {
   std::size_t tuned_ = 0;                         // index of lt_tuned among them
   double tuned_us_ = 0;                           // a launch, chained
   TimedGraph screen_graph_;                       // of lt_tuned
-  TimedGraph final_graph_;
-  TimedGraph foreign_graph_;  // lt_tuned between foreign passes
-  TimedGraph pass_graph_;     // foreign passes alone
+  TimedGraph own_final_graph_;                    // empty where screening's holds as many launches
+  TimedGraph foreign_graph_;                      // lt_tuned between foreign passes
+  TimedGraph pass_graph_;                         // foreign passes alone
   std::size_t next_timed_ = 0;
 };
 

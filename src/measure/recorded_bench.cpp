@@ -55,10 +55,11 @@ Measurement RecordedBench::answer(const Problem& problem, const Config& config, 
 }
 
 Result<std::vector<Measurement>> RecordedBench::screen(const Problem& problem,
-                                                       std::span<const Config> configs) {
+                                                       std::span<const Config> configs,
+                                                       Setting setting) {
   std::vector<Measurement> rows;
   for (const Config& config : configs)
-    rows.push_back(answer(problem, config, Stage::kScreen, Setting::kChained));
+    rows.push_back(answer(problem, config, Stage::kScreen, setting));
   return rows;
 }
 

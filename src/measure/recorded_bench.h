@@ -19,8 +19,8 @@ class RecordedBench : public Bench {
   // kUnsupported where the recording lacks a baseline of the problem.
   Result<std::vector<Measurement>> baselines(const Problem& problem) override;
   Result<std::vector<Config>> vendor_configs(const Problem& problem, int limit) override;
-  Result<std::vector<Measurement>> screen(const Problem& problem,
-                                          std::span<const Config> configs) override;
+  Result<std::vector<Measurement>> screen(const Problem& problem, std::span<const Config> configs,
+                                          Setting setting) override;
   Result<std::vector<Measurement>> finals(const Problem& problem,
                                           std::span<const Config> configs) override;
   // The recording's sidecar under "recorded", and how many configs had no record.

@@ -38,10 +38,12 @@ class Worker {
       if (!line) return 0;
       const json request = json::parse(*line, nullptr, false);
       const Result<json> answer = handle(request);
-      const json reply =
-          answer ? json{{"done", *answer}} : json{{"error", messages::to_json(answer.error())}};
+      const bool lost = !answer && bench_ != nullptr && bench_->is_broken();
+      const json reply = answer
+                             ? json{{"done", *answer}}
+                             : json{{"error", messages::to_json(answer.error())}, {"lost", lost}};
       if (!channel_.send_line(reply.dump())) return 0;
-      if (!answer && bench_ != nullptr && bench_->is_broken()) return kWorkerExitLost;
+      if (lost) return kWorkerExitLost;
     }
   }
 
@@ -162,10 +164,12 @@ class Worker {
       const json result = {{"result", index}, {"rows", std::move(list)}};
       heard = channel_.send_line(result.dump()).has_value() && heard;
     };
-    if (op == "screen")
-      GEMMSMITH_CHECK(bench.screen(candidates, events, request.at("group").get<int>()));
-    else
+    if (op == "screen") {
+      GEMMSMITH_TRY(const Setting setting, parse_setting(request.at("setting").get<std::string>()));
+      GEMMSMITH_CHECK(bench.screen(candidates, setting, events, request.at("group").get<int>()));
+    } else {
       GEMMSMITH_CHECK(bench.finals(candidates, events));
+    }
     if (!heard) return fail(ErrorCode::kInterrupted, "the tuner is gone");
     return done(json::object());
   }

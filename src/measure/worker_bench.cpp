@@ -22,7 +22,7 @@ namespace {
 using nlohmann::json;
 
 // Raised whenever a change makes new figures incomparable with old ones.
-constexpr const char* kProtocol = "graph-abba-1";
+constexpr const char* kProtocol = "graph-abba-2";
 // Deaths of a worker that no candidate explains before the problem is given up.
 constexpr int kMaxUnexplainedDeaths = 2;
 
@@ -47,8 +47,9 @@ struct WorkerBench::Request {
 struct WorkerBench::Reply {
   enum class End { kDone, kError, kLost, kTimeout };
   End end = End::kLost;
-  std::string content;  // kDone: JSON
-  Error error;          // of the others
+  std::string content;        // kDone: JSON
+  Error error;                // of the others
+  bool context_lost = false;  // kError: the worker can measure nothing more
 };
 
 WorkerBench::WorkerBench(int ordinal, const BenchSettings& settings,
@@ -144,8 +145,10 @@ WorkerBench::Reply WorkerBench::converse(const std::string& line, std::string_vi
       reply.content = content.dump();
       return reply;
     }
-    if (message.contains("error"))
+    if (message.contains("error")) {
+      reply.context_lost = message.value("lost", false);
       return lost(Reply::End::kError, messages::read_error(message["error"]));
+    }
     if (message.contains("alive")) {
       if (!interrupted()) continue;
       return lost(Reply::End::kError, Error{ErrorCode::kInterrupted, "interrupted"});
@@ -231,13 +234,14 @@ Result<std::vector<Config>> WorkerBench::vendor_configs(const Problem& problem, 
 }
 
 Result<std::vector<Measurement>> WorkerBench::screen(const Problem& problem,
-                                                     std::span<const Config> configs) {
-  return measure("screen", Stage::kScreen, problem, configs);
+                                                     std::span<const Config> configs,
+                                                     Setting setting) {
+  return measure({"screen", Stage::kScreen, setting}, problem, configs);
 }
 
 Result<std::vector<Measurement>> WorkerBench::finals(const Problem& problem,
                                                      std::span<const Config> configs) {
-  return measure("finals", Stage::kFinal, problem, configs);
+  return measure({"finals", Stage::kFinal, Setting::kChained}, problem, configs);
 }
 
 Result<std::string> WorkerBench::ask_about(const Problem& problem, const Config& config,
@@ -289,7 +293,7 @@ Result<std::vector<ServeReport>> WorkerBench::serve(const Problem& problem, cons
 }
 
 std::vector<Measurement> WorkerBench::failed_rows(const Config& config, const Problem& problem,
-                                                  Stage stage, Status status,
+                                                  const Operation& operation, Status status,
                                                   const std::string& detail,
                                                   double compile_s) const {
   Measurement row;
@@ -297,12 +301,13 @@ std::vector<Measurement> WorkerBench::failed_rows(const Config& config, const Pr
   row.kind = is_vendor(config) ? Kind::kVendor : Kind::kKernel;
   row.config = to_text(config);
   row.status = status;
-  row.stage = stage;
+  row.stage = operation.stage;
+  row.setting = operation.setting;
   row.run = run_name();
   row.compile_s = compile_s;
   row.detail = detail;
   std::vector<Measurement> rows = {row};
-  if (stage == Stage::kFinal) {
+  if (operation.stage == Stage::kFinal) {
     row.setting = Setting::kForeign;
     rows.push_back(row);
   }
@@ -323,7 +328,7 @@ Result<void> WorkerBench::send_kernels(const std::vector<std::string>& hashes, R
   return {};
 }
 
-Result<std::vector<Measurement>> WorkerBench::measure(const char* operation, Stage stage,
+Result<std::vector<Measurement>> WorkerBench::measure(const Operation& operation,
                                                       const Problem& problem,
                                                       std::span<const Config> configs) {
   GEMMSMITH_CHECK(ensure_worker());
@@ -348,8 +353,8 @@ Result<std::vector<Measurement>> WorkerBench::measure(const char* operation, Sta
     request.hashes[at] = infos[i].hash;
     compile_s[at] = infos[i].compile_s;
     if (infos[i].status != Status::kOk)
-      request.rows[at] = failed_rows(configs[at], problem, stage, infos[i].status, infos[i].detail,
-                                     infos[i].compile_s);
+      request.rows[at] = failed_rows(configs[at], problem, operation, infos[i].status,
+                                     infos[i].detail, infos[i].compile_s);
   }
 
   int group = options_.group;
@@ -371,8 +376,9 @@ Result<std::vector<Measurement>> WorkerBench::measure(const char* operation, Sta
     if (request.asked.empty()) break;
     const std::size_t before = request.asked.size();
     GEMMSMITH_CHECK(ensure_worker());
-    const json line = {{"op", operation},
+    const json line = {{"op", operation.name},
                        {"problem", messages::to_json(problem)},
+                       {"setting", name(operation.setting)},
                        {"group", group},
                        {"candidates", std::move(candidates)}};
     const Reply reply = converse(line.dump(), {}, request);
@@ -391,25 +397,33 @@ Result<std::vector<Measurement>> WorkerBench::measure(const char* operation, Sta
                     before);
       break;
     }
-    // An error with the worker in good health concerns the problem. One after a faulty candidate
-    // comes from a worker that gives up: the rest goes to a new one.
-    if (reply.end == Reply::End::kError && unanswered == before)
+    // An error before any candidate ran concerns the problem; one while candidates run costs them
+    // alone. A worker whose context is lost is replaced for the rest.
+    const bool error = reply.end == Reply::End::kError;
+    if (error && (reply.error.code == ErrorCode::kInterrupted ||
+                  (request.in_flight.empty() && unanswered == before)))
       return tl::unexpected<Error>(reply.error);
     const bool timeout = reply.end == Reply::End::kTimeout;
-    const std::string end = worker_->bury();
-    lose_worker();
-    sent_kernels = false;
-    log(LogLevel::kInfo, "worker=lost problem={} reason=\"{}\" end=\"{}\"", shape_name(problem),
-        reply.error.what, end);
-    if (reply.end == Reply::End::kError) continue;
+    std::string end;
+    if (!error || reply.context_lost) {
+      end = worker_->bury();
+      lose_worker();
+      sent_kernels = false;
+    }
+    log(LogLevel::kInfo, "worker={} problem={} reason=\"{}\" end=\"{}\"",
+        worker_ != nullptr ? "error" : "lost", shape_name(problem), reply.error.what, end);
+    if (error && request.in_flight.empty()) continue;
     if (request.in_flight.size() == 1) {
       const std::size_t guilty = request.in_flight.front();
-      ++(timeout ? timeouts_ : faults_);
-      request.rows[guilty] = failed_rows(
-          configs[guilty], problem, stage, timeout ? Status::kTimeout : Status::kFault,
-          timeout ? fmt::format("no answer for {:g} s: killed", settings_.candidate_timeout_s)
-                  : fmt::format("the worker ended by {}", end),
-          compile_s[guilty]);
+      const bool fault = !timeout && worker_ == nullptr;
+      timeouts_ += timeout;
+      faults_ += fault;
+      const Status status = timeout ? Status::kTimeout : fault ? Status::kFault : Status::kLaunch;
+      std::string detail = error ? reply.error.what : fmt::format("the worker ended by {}", end);
+      if (timeout)
+        detail = fmt::format("no answer for {:g} s: killed", settings_.candidate_timeout_s);
+      request.rows[guilty] =
+          failed_rows(configs[guilty], problem, operation, status, detail, compile_s[guilty]);
     } else if (request.in_flight.size() > 1) {
       group = 1;  // one by one, the next death has a name
     } else if (++unexplained >= kMaxUnexplainedDeaths) {

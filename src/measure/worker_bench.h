@@ -34,8 +34,8 @@ class WorkerBench : public Bench {
   const DeviceInfo& device() const override { return device_; }
   Result<std::vector<Measurement>> baselines(const Problem& problem) override;
   Result<std::vector<Config>> vendor_configs(const Problem& problem, int limit) override;
-  Result<std::vector<Measurement>> screen(const Problem& problem,
-                                          std::span<const Config> configs) override;
+  Result<std::vector<Measurement>> screen(const Problem& problem, std::span<const Config> configs,
+                                          Setting setting) override;
   Result<std::vector<Measurement>> finals(const Problem& problem,
                                           std::span<const Config> configs) override;
   Result<std::vector<Measurement>> foreign_baselines(const Problem& problem) override;
@@ -59,8 +59,14 @@ class WorkerBench : public Bench {
   Reply converse(const std::string& line, std::string_view payload, Request& request);
   // The same without candidates.
   Result<std::string> ask(const std::string& line, std::string_view payload = {});
-  Result<std::vector<Measurement>> measure(const char* operation, Stage stage,
-                                           const Problem& problem, std::span<const Config> configs);
+  // What a measuring request is called, and the rows that answer it.
+  struct Operation {
+    const char* name;
+    Stage stage;
+    Setting setting;  // of screening; finals come in both
+  };
+  Result<std::vector<Measurement>> measure(const Operation& operation, const Problem& problem,
+                                           std::span<const Config> configs);
   Result<std::vector<Measurement>> baselines(const Problem& problem, Setting setting);
   // Puts one config to the worker, with its kernel where that is missing there: `request` gets the
   // problem and the candidate. The content of the worker's "done"; kCompile where the kernel does
@@ -68,9 +74,9 @@ class WorkerBench : public Bench {
   Result<std::string> ask_about(const Problem& problem, const Config& config,
                                 nlohmann::json request);
   Result<void> send_kernels(const std::vector<std::string>& hashes, Request& request);
-  std::vector<Measurement> failed_rows(const Config& config, const Problem& problem, Stage stage,
-                                       Status status, const std::string& detail,
-                                       double compile_s) const;
+  std::vector<Measurement> failed_rows(const Config& config, const Problem& problem,
+                                       const Operation& operation, Status status,
+                                       const std::string& detail, double compile_s) const;
   void lose_worker();
   void remember_conditions(const std::string& json);
   std::string run_name() const;

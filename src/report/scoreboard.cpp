@@ -40,7 +40,7 @@ bool is_candidate(const Measurement& row) {
 
 Side side_of(const Finalist& finalist) {
   return {finalist.config, finalist.chained.ratio, finalist.foreign.ratio,
-          finalist.chained.median_us};
+          finalist.chained.median_us, finalist.config};
 }
 
 // The rows of one problem and what they say.
@@ -64,11 +64,15 @@ class ShapeRows {
     line.lt_tuned_us = lt_tuned->median_us;
     for (const Kind kind : {Kind::kCublas, Kind::kCublasAutotune, Kind::kLtFirst})
       if (const Measurement* row = baseline(kind)) line.baselines[kind] = ratio_of(*row, *lt_tuned);
-    line.served = {lt_tuned->config, 1, 1, lt_tuned->median_us};
+    line.served = {lt_tuned->config, 1, 1, lt_tuned->median_us, lt_tuned->config};
 
-    if (const auto ours = last_best(Kind::kKernel)) line.raw = side_of(*ours);
-    if (const auto vendor = last_best(Kind::kVendor)) line.vendor = side_of(*vendor);
-    line.ours_and_vendor = better(line.raw, line.vendor);
+    line.raw = best_side({Kind::kKernel});
+    line.vendor = best_side({Kind::kVendor});
+    line.ours_and_vendor = best_side({Kind::kKernel, Kind::kVendor});
+    if (const auto weaker = best_weaker_ratio(Kind::kKernel)) {
+      line.raw_wins = *weaker >= kLeastGain;
+      line.raw_loses = *weaker < kLostBelow;
+    }
     const std::string choosing = last_run(RunPurpose::kTune);
     if (choosing.empty()) return line;
     const auto chosen = select(finals_.at(choosing));
@@ -103,18 +107,57 @@ class ShapeRows {
     return last;
   }
 
-  // The best of a kind in the last run that measured the kind: a re-test where there was one.
-  std::optional<Finalist> last_best(Kind kind) const {
-    for (auto run = finals_.rbegin(); run != finals_.rend(); ++run)
+  // How well the best single config of a kind does in its weaker setting, in the last run that
+  // measured the kind: a re-test where there was one.
+  std::optional<double> best_weaker_ratio(Kind kind) const {
+    for (auto run = finals_.rbegin(); run != finals_.rend(); ++run) {
       // A confirmation holds only plans that seemed to lose, not the best of a kind.
-      if (run_purpose(run->first) != RunPurpose::kConfirm)
-        if (const auto best = best_of(run->second, kind)) return best;
+      if (run_purpose(run->first) == RunPurpose::kConfirm) continue;
+      std::optional<double> best;
+      for (const Finalist& finalist : ranked(run->first, {kind}, Setting::kChained))
+        best = std::max(best.value_or(0), std::min(finalist.chained.ratio, finalist.foreign.ratio));
+      if (best) return best;
+    }
     return std::nullopt;
   }
 
-  static std::optional<Side> better(const std::optional<Side>& a, const std::optional<Side>& b) {
-    if (!a || !b) return a ? a : b;
-    return a->chained * a->foreign >= b->chained * b->foreign ? a : b;
+  // Those of a run that ran without fault, the best in a setting first.
+  std::vector<Finalist> ranked(const std::string& run, const std::vector<Kind>& kinds,
+                               Setting setting) const {
+    std::vector<Finalist> found;
+    const auto rows = finals_.find(run);
+    if (rows == finals_.end()) return found;
+    for (Finalist& finalist : finalists(rows->second))
+      if (finalist.ok() && std::find(kinds.begin(), kinds.end(), finalist.kind) != kinds.end())
+        found.push_back(std::move(finalist));
+    std::stable_sort(found.begin(), found.end(), [&](const Finalist& a, const Finalist& b) {
+      return a.ratio_in(setting) > b.ratio_in(setting);
+    });
+    return found;
+  }
+
+  // The best of these kinds in one setting: found best by the run that chose, with the figures of
+  // the last run that has such kinds.
+  std::optional<Finalist> best(const std::vector<Kind>& kinds, Setting setting) const {
+    const std::vector<Finalist> chosen = ranked(last_run(RunPurpose::kTune), kinds, setting);
+    for (auto run = finals_.rbegin(); run != finals_.rend(); ++run) {
+      if (run_purpose(run->first) == RunPurpose::kConfirm) continue;
+      std::vector<Finalist> tested = ranked(run->first, kinds, setting);
+      for (const Finalist& choice : chosen)
+        for (Finalist& finalist : tested)
+          if (finalist.kind == choice.kind && finalist.config == choice.config)
+            return std::move(finalist);
+      if (!tested.empty()) return std::move(tested.front());
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Side> best_side(const std::vector<Kind>& kinds) const {
+    const auto chained = best(kinds, Setting::kChained);
+    const auto foreign = best(kinds, Setting::kForeign);
+    if (!chained || !foreign) return std::nullopt;
+    return Side{chained->config, chained->chained.ratio, foreign->foreign.ratio,
+                chained->chained.median_us, foreign->config};
   }
 
   // The chosen plan's figures in the last run that has it. Lost twice, it is served no more.
@@ -186,8 +229,8 @@ Means means_of(std::span<const ShapeLine* const> lines) {
   for (const ShapeLine* line : lines) {
     if (line->raw) {
       ++means.with_ours;
-      means.raw_wins += line->raw->chained >= kLeastGain && line->raw->foreign >= kLeastGain;
-      means.raw_losses += line->raw->chained < kLostBelow || line->raw->foreign < kLostBelow;
+      means.raw_wins += line->raw_wins;
+      means.raw_losses += line->raw_loses;
     }
     means.served_wins += line->served_kind != Kind::kLtTuned;
     means.served_losses += line->served_lost;

@@ -13,12 +13,14 @@
 
 namespace gemmsmith::report {
 
-// One side's paired ratio over lt_tuned in both settings; above 1 is faster than lt_tuned.
+// One side's paired ratio over lt_tuned in both settings; above 1 is faster than lt_tuned. Each
+// setting's figure is that of the config which is best there: one that serves has one config.
 struct Side {
-  std::string config;
+  std::string config;  // back to back
   double chained = 1;
   double foreign = 1;
   double chained_us = 0;
+  std::string foreign_config;
 };
 
 struct ShapeLine {
@@ -27,6 +29,8 @@ struct ShapeLine {
   std::optional<Side> raw;              // our kernels alone
   std::optional<Side> vendor;           // searched vendor configs alone
   std::optional<Side> ours_and_vendor;  // the better of the two
+  bool raw_wins = false;                // one kernel of ours by a clear margin in both settings
+  bool raw_loses = false;               // none of ours keeps up in both
   Side served;                          // the selected plan; 1 where lt_tuned serves
   Kind served_kind = Kind::kLtTuned;
   bool served_lost = false;          // by the lost rule, in the last run that tested it

@@ -128,6 +128,7 @@ json to_json(const std::optional<Side>& side) {
   return {{"config", side->config},
           {"chained", side->chained},
           {"foreign", side->foreign},
+          {"foreign_config", side->foreign_config},
           {"chained_us", side->chained_us}};
 }
 

@@ -98,7 +98,8 @@ class Retester {
     return std::optional<RetestOutcome>(std::move(outcome));
   }
 
-  // The plan itself, and the best of ours and of the vendor's from the finals that chose it.
+  // The plan itself, and the best of ours and of the vendor's back to back, from the finals that
+  // chose it.
   Result<std::vector<Config>> to_test(const Winner& winner,
                                       std::span<const StoredMeasurement> rows) const {
     std::vector<std::string> texts;
@@ -107,7 +108,8 @@ class Retester {
     if (!chosen_by.empty()) {
       const std::vector<Measurement> finals = measurements_of(rows, chosen_by);
       for (const Kind kind : {Kind::kKernel, Kind::kVendor})
-        if (const auto best = best_of(finals, kind)) texts.push_back(best->config);
+        if (const auto best = best_in(finals, kind, Setting::kChained))
+          texts.push_back(best->config);
     }
     std::vector<Config> configs;
     for (const std::string& text : texts) {

@@ -9,6 +9,32 @@ namespace gemmsmith {
 
 double Finalist::ratio() const { return std::sqrt(chained.ratio * foreign.ratio); }
 
+std::vector<std::string> choose_finalists(std::span<const Contender> contenders, int count,
+                                          bool with_best_chained) {
+  // First whether it promises to win, then by how much.
+  const auto promise = [](const Contender& c) {
+    const double weaker = std::min(c.chained, c.foreign);
+    const bool wins_both = weaker >= kLeastGain;
+    return std::make_pair(wins_both, wins_both ? std::sqrt(c.chained * c.foreign) : weaker);
+  };
+  std::vector<const Contender*> order;
+  for (const Contender& contender : contenders) order.push_back(&contender);
+  std::stable_sort(order.begin(), order.end(), [&](const Contender* a, const Contender* b) {
+    return promise(*a) > promise(*b);
+  });
+  if (with_best_chained) {
+    const auto best =
+        std::max_element(contenders.begin(), contenders.end(),
+                         [](const auto& a, const auto& b) { return a.chained < b.chained; });
+    std::stable_partition(order.begin(), order.end(),
+                          [&](const Contender* c) { return c == &*best; });
+  }
+  std::vector<std::string> chosen;
+  for (const Contender* contender : order)
+    if (static_cast<int>(chosen.size()) < count) chosen.push_back(contender->config);
+  return chosen;
+}
+
 std::vector<Finalist> finalists(std::span<const Measurement> rows) {
   std::map<std::tuple<Kind, std::string>, std::pair<const Measurement*, const Measurement*>> pairs;
   for (const Measurement& row : rows) {
@@ -44,6 +70,15 @@ std::optional<Finalist> select(std::span<const Measurement> rows) {
   for (Finalist& finalist : finalists(rows))
     if (wins(finalist)) return std::move(finalist);
   return std::nullopt;
+}
+
+std::optional<Finalist> best_in(std::span<const Measurement> rows, Kind kind, Setting setting) {
+  std::optional<Finalist> best;
+  for (Finalist& finalist : finalists(rows))
+    if (finalist.kind == kind && finalist.ok() &&
+        (!best || finalist.ratio_in(setting) > best->ratio_in(setting)))
+      best = std::move(finalist);
+  return best;
 }
 
 std::optional<Finalist> best_of(std::span<const Measurement> rows, Kind kind) {

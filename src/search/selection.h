@@ -24,9 +24,26 @@ struct Finalist {
   Measurement foreign;
 
   bool ok() const { return chained.status == Status::kOk && foreign.status == Status::kOk; }
+  double ratio_in(Setting setting) const {
+    return setting == Setting::kChained ? chained.ratio : foreign.ratio;
+  }
   // Geometric mean of the two ratios: what finalists are ordered by.
   double ratio() const;
 };
+
+// What screening says of a candidate in both settings.
+struct Contender {
+  std::string config;
+  double chained = 0;
+  double foreign = 0;
+};
+
+// The `count` of one kind that deserve full pairs, best first: those that promise to win in both
+// settings by the geometric mean, then those whose weaker setting is the least bad.
+// `with_best_chained` keeps the first place for the best back to back, which may lose the other
+// setting: it is what our kernels can do alone. Ties go to the contender named first.
+std::vector<std::string> choose_finalists(std::span<const Contender> contenders, int count,
+                                          bool with_best_chained);
 
 // Pairs up final-stage rows of one problem (kernel and vendor kinds only; a config that lacks one
 // of its settings is left out), best first: by ratio, then kernel before vendor, then by text.
@@ -41,6 +58,10 @@ bool lost(const Finalist& finalist);
 
 // The best finalist that wins; none: lt_tuned serves.
 std::optional<Finalist> select(std::span<const Measurement> rows);
+
+// The finalist of a kind with the highest ratio in one setting, winning or not; it ran without
+// fault in both.
+std::optional<Finalist> best_in(std::span<const Measurement> rows, Kind kind, Setting setting);
 
 // The best finalist of a kind that ran without fault, winning or not.
 std::optional<Finalist> best_of(std::span<const Measurement> rows, Kind kind);

@@ -8,9 +8,18 @@
 #include "search/selection.h"
 #include "search/strategy.h"
 #include "search/tuning.h"
+#include "vendor/cublaslt_family.h"
 
 namespace gemmsmith {
 namespace {
+
+// The settings differ by a few microseconds at a launch's ends: from here on they agree, and the
+// semi-final would cost more than it can tell.
+constexpr double kSettingsAgreeUs = 1000;
+
+Kind kind_of(const Config& config) {
+  return config.family == &vendor::cublaslt_family() ? Kind::kVendor : Kind::kKernel;
+}
 
 // A killed run loses the clock and power notes of at most this many problems.
 constexpr int kConditionsEvery = 20;
@@ -31,6 +40,7 @@ class ProblemTuner {
     GEMMSMITH_CHECK(measure_baselines());
     GEMMSMITH_CHECK(screen_ours());
     GEMMSMITH_CHECK(screen_vendor());
+    GEMMSMITH_CHECK(semifinal());
     GEMMSMITH_TRY(const std::vector<Measurement> finals, measure_finals());
     return decide(finals);
   }
@@ -67,10 +77,7 @@ class ProblemTuner {
   }
 
   Result<void> measure_baselines() {
-    const bool known = std::any_of(rows_.begin(), rows_.end(), [](const StoredMeasurement& row) {
-      return row.measurement.kind == Kind::kLtTuned && row.measurement.status == Status::kOk;
-    });
-    if (!known) {
+    if (lt_tuned() == nullptr) {
       GEMMSMITH_CHECK(may_go_on());
       GEMMSMITH_TRY(std::vector<Measurement> rows, run_.bench().baselines(problem()));
       GEMMSMITH_CHECK(keep(rows, "baselines"));
@@ -80,12 +87,13 @@ class ProblemTuner {
   }
 
   // The screening row of a config, if the same kernel was measured before.
-  const Measurement* screened(const Config& config, Kind kind) const {
+  const Measurement* screened(const Config& config, Setting setting) const {
+    const Kind kind = kind_of(config);
     const std::string text = to_text(config);
     const std::string hash = run_.kernel_hash(text, kind, problem());
     for (const StoredMeasurement& row : rows_) {
       const Measurement& m = row.measurement;
-      if (m.stage == Stage::kScreen && m.kind == kind && m.config == text &&
+      if (m.stage == Stage::kScreen && m.setting == setting && m.kind == kind && m.config == text &&
           row.kernel_hash == hash)
         return &m;
     }
@@ -93,25 +101,27 @@ class ProblemTuner {
   }
 
   // Measures those of a round that have no row yet; every one of them has a row afterwards.
-  Result<void> screen(std::span<const Config> round, Kind kind, const char* stage) {
+  Result<void> screen(std::span<const Config> round, Setting setting, const char* stage) {
     std::vector<Config> unknown;
     for (const Config& config : round)
-      if (screened(config, kind) == nullptr) unknown.push_back(config);
+      if (screened(config, setting) == nullptr) unknown.push_back(config);
     if (!unknown.empty()) {
       GEMMSMITH_CHECK(may_go_on());
-      GEMMSMITH_TRY(std::vector<Measurement> rows, run_.bench().screen(problem(), unknown));
+      GEMMSMITH_TRY(std::vector<Measurement> rows,
+                    run_.bench().screen(problem(), unknown, setting));
       if (rows.size() != unknown.size())
         return fail(ErrorCode::kInternal, "{}: the bench gave {} screening rows for {} configs",
                     describe(problem()), rows.size(), unknown.size());
       // A row answers for the config that was asked, whatever text the bench gave it.
       for (std::size_t i = 0; i < rows.size(); ++i) {
         rows[i].config = to_text(unknown[i]);
-        rows[i].kind = kind;
+        rows[i].kind = kind_of(unknown[i]);
         rows[i].stage = Stage::kScreen;
+        rows[i].setting = setting;
       }
       GEMMSMITH_CHECK(keep(rows, stage));
     }
-    measured_ += static_cast<int>(round.size());
+    if (setting == Setting::kChained) measured_ += static_cast<int>(round.size());
     report(stage);
     return {};
   }
@@ -126,8 +136,9 @@ class ProblemTuner {
     while (left > 0) {
       const std::vector<Config> round = strategy->ask(std::min(options().round, left));
       if (round.empty()) break;
-      GEMMSMITH_CHECK(screen(round, Kind::kKernel, "screen"));
-      for (const Config& config : round) strategy->tell(config, *screened(config, Kind::kKernel));
+      GEMMSMITH_CHECK(screen(round, Setting::kChained, "screen"));
+      for (const Config& config : round)
+        strategy->tell(config, *screened(config, Setting::kChained));
       left -= static_cast<int>(round.size());
     }
     return {};
@@ -141,19 +152,56 @@ class ProblemTuner {
     const std::span<const Config> all(configs);
     const auto round = static_cast<std::size_t>(std::max(options().round, 1));
     for (std::size_t first = 0; first < all.size(); first += round)
-      GEMMSMITH_CHECK(
-          screen(all.subspan(first, std::min(round, all.size() - first)), Kind::kVendor, "vendor"));
+      GEMMSMITH_CHECK(screen(all.subspan(first, std::min(round, all.size() - first)),
+                             Setting::kChained, "vendor"));
     return {};
   }
 
-  // The best screened configs of a kind.
+  // The favourites once more, between foreign kernels: programmatic dependent launch makes some
+  // look good only where they follow themselves.
+  Result<void> semifinal() {
+    const Measurement* const baseline = lt_tuned();
+    if (baseline == nullptr || baseline->median_us > kSettingsAgreeUs) return {};
+    std::vector<Config> favourites = best_screened(Kind::kKernel, options().semifinalists);
+    const std::vector<Config> vendor = best_screened(Kind::kVendor, options().vendor_semifinalists);
+    favourites.insert(favourites.end(), vendor.begin(), vendor.end());
+    if (favourites.empty()) return {};
+    return screen(favourites, Setting::kForeign, "semifinal");
+  }
+
+  const Measurement* lt_tuned() const {
+    for (const StoredMeasurement& row : rows_)
+      if (row.measurement.kind == Kind::kLtTuned && row.measurement.status == Status::kOk)
+        return &row.measurement;
+    return nullptr;
+  }
+
+  std::vector<Config> finalists_of(Kind kind, int semifinalists, int count) const {
+    std::vector<Contender> contenders;
+    std::vector<Contender> chained_only;
+    for (const Config& config : best_screened(kind, std::max(semifinalists, count))) {
+      const double chained = screened(config, Setting::kChained)->ratio;
+      const Measurement* const foreign = screened(config, Setting::kForeign);
+      chained_only.push_back({to_text(config), chained, chained});
+      if (foreign != nullptr && foreign->status == Status::kOk)
+        contenders.push_back({to_text(config), chained, foreign->ratio});
+    }
+    // Nobody was seen between foreign kernels: a long problem, or a recording that lacks this.
+    if (contenders.empty()) contenders = std::move(chained_only);
+    std::vector<Config> configs;
+    for (const std::string& text : choose_finalists(contenders, count, kind == Kind::kKernel))
+      if (const auto config = parse_config(text, all_families())) configs.push_back(*config);
+    return configs;
+  }
+
+  // The best screened configs of a kind, back to back.
   std::vector<Config> best_screened(Kind kind, int count) const {
     std::vector<const Measurement*> found;
     for (const StoredMeasurement& row : rows_) {
       const Measurement& m = row.measurement;
       // Rows of a kernel that has changed since are no longer about today's kernel.
-      if (m.stage == Stage::kScreen && m.kind == kind && m.status == Status::kOk &&
-          row.kernel_hash == run_.kernel_hash(m.config, kind, problem()))
+      if (m.stage == Stage::kScreen && m.setting == Setting::kChained && m.kind == kind &&
+          m.status == Status::kOk && row.kernel_hash == run_.kernel_hash(m.config, kind, problem()))
         found.push_back(&m);
     }
     std::stable_sort(found.begin(), found.end(), [](const Measurement* a, const Measurement* b) {
@@ -172,8 +220,10 @@ class ProblemTuner {
   }
 
   Result<std::vector<Measurement>> measure_finals() {
-    std::vector<Config> chosen = best_screened(Kind::kKernel, options().finalists);
-    const std::vector<Config> vendor = best_screened(Kind::kVendor, options().vendor_finalists);
+    std::vector<Config> chosen =
+        finalists_of(Kind::kKernel, options().semifinalists, options().finalists);
+    const std::vector<Config> vendor =
+        finalists_of(Kind::kVendor, options().vendor_semifinalists, options().vendor_finalists);
     chosen.insert(chosen.end(), vendor.begin(), vendor.end());
     if (chosen.empty()) return std::vector<Measurement>();
     // A run killed between the finals and the decision left them whole: they are one transaction.

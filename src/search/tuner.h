@@ -17,13 +17,15 @@
 namespace gemmsmith {
 
 // Raised whenever the way of measuring changes, so that old and new figures are never mixed.
-constexpr int kProtocolVersion = 1;
+constexpr int kProtocolVersion = 2;
 
 struct TunerOptions {
   std::string strategy = "evolutionary";  // search/strategy.h
   int budget = 40;                        // our configs screened a problem
   int vendor_budget = 24;                 // vendor configs screened a problem
-  int finalists = 2;                      // of ours
+  int semifinalists = 8;                  // of ours, screened between foreign kernels too
+  int vendor_semifinalists = 4;
+  int finalists = 2;  // of ours: the best back to back, then the best in both settings
   int vendor_finalists = 1;
   int round = 8;          // configs a screening call; what a kill can lose
   int space_limit = 160;  // ranked configs that the strategy may choose from
@@ -43,7 +45,8 @@ struct TuneEvent {
   const Problem& problem;
   int index = 0;  // of `total` problems, from 0
   int total = 0;
-  std::string stage;  // "baselines", "screen", "vendor", "finals", "selected", "skipped", "failed"
+  std::string stage;  // "baselines", "screen", "vendor", "semifinal", "finals", "selected",
+                      // "skipped", "failed"
   int measured = 0;   // configs of this problem that have a screening row
   int to_measure = 0;
   std::string text;  // "kernel sm90_ws:... 1.12x", or what failed

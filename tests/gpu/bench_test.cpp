@@ -41,7 +41,7 @@ TEST(CudaBenchTest, MeasuresFourBaselinesCandidatesAndFinals) {
     const auto vendor = (*bench)->vendor_configs(problem, 24);
     ASSERT_TRUE(vendor) << vendor.error().what;
     configs.insert(configs.end(), vendor->begin(), vendor->end());
-    const auto screened = (*bench)->screen(problem, configs);
+    const auto screened = (*bench)->screen(problem, configs, Setting::kChained);
     ASSERT_TRUE(screened) << screened.error().what;
     ASSERT_EQ(screened->size(), configs.size());
     std::size_t best = 0;

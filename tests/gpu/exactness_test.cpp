@@ -31,7 +31,7 @@ TEST(Exactness, EveryFamilyOnRaggedAndTinyShapes) {
       for (const Config& config :
            gpu::pool_configs(*family, problem, (*bench)->device().target, gpu::kExactnessConfigs))
         configs.push_back(config);
-    const auto rows = (*bench)->screen(problem, configs);
+    const auto rows = (*bench)->screen(problem, configs, Setting::kChained);
     ASSERT_TRUE(rows) << rows.error().what;
     for (const Measurement& row : *rows) {
       EXPECT_EQ(row.status, Status::kOk)

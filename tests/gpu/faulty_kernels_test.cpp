@@ -93,7 +93,7 @@ class FaultyKernelsTest : public ::testing::Test {
     std::vector<Config> configs = {honest_config(2)};
     for (const auto& [name, config] : faulty()) configs.push_back(config);
     configs.push_back(honest_config(4));
-    auto rows = (*bench)->screen(problem, configs);
+    auto rows = (*bench)->screen(problem, configs, Setting::kChained);
     ASSERT_TRUE(rows) << rows.error().what;
     for (const Measurement& row : *rows) rows_[row.config] = row;
     conditions_ = (*bench)->conditions();

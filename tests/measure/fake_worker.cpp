@@ -4,6 +4,8 @@
 //   hang-timing crash-timing           while its whole group is timed
 //   alive                              while it serves: signs of life past every timeout
 //   lost                               reports a fault for it and gives up, as on a sticky error
+//   error                              reports an error while it runs, alone or in its group
+//   lost-timing                        the context is lost while its whole group is timed
 // or, without a config: hang-hello, crash-open, hang-preparing, crash-preparing, refuse.
 // FAKE_WORKER_LOG: a file that gets each request's operation as a line.
 #include <unistd.h>
@@ -192,7 +194,7 @@ class FakeWorker {
           json lost = row(candidates[i], screen, "chained");
           lost["status"] = "fault";
           send({{"result", i}, {"rows", {lost}}});
-          send({{"error", {{"code", "device"}, {"what", "the context was lost"}}}});
+          send({{"error", {{"code", "device"}, {"what", "the context was lost"}}}, {"lost", true}});
           return 3;
         }
         running.push_back(i);
@@ -202,9 +204,18 @@ class FakeWorker {
         const auto config = candidates[i].at("config").get<std::string>();
         if (told("hang-timing", config)) hang();
         if (told("crash-timing", config)) std::abort();
+        if (told("error", config)) {
+          send({{"error", {{"code", "device"}, {"what", "launching a kernel failed"}}}});
+          return -1;
+        }
+        if (told("lost-timing", config)) {
+          send({{"error", {{"code", "device"}, {"what", "illegal address"}}}, {"lost", true}});
+          return 3;
+        }
       }
       for (const std::size_t i : running) {
-        json rows = json::array({row(candidates[i], screen, "chained")});
+        const auto setting = request.at("setting").get<std::string>();
+        json rows = json::array({row(candidates[i], screen, setting.c_str())});
         if (!screen) rows.push_back(row(candidates[i], screen, "foreign"));
         send({{"result", i}, {"rows", rows}});
       }

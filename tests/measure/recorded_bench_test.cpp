@@ -48,6 +48,7 @@ RecordedBench bench() {
   const std::string measured = to_text(ours(1));
   rows.push_back(
       row(Kind::kKernel, measured, Stage::kScreen, Setting::kChained, {2.0, 2.1, 2.2, 2.3}));
+  rows.push_back(row(Kind::kKernel, measured, Stage::kScreen, Setting::kForeign, {2.6}));
   rows.push_back(row(Kind::kKernel, measured, Stage::kFinal, Setting::kChained, {2}));
   rows.push_back(row(Kind::kKernel, measured, Stage::kFinal, Setting::kForeign, {4}));
   Measurement hung = row(Kind::kKernel, to_text(ours(2)), Stage::kScreen, Setting::kChained, {0});
@@ -85,7 +86,7 @@ TEST(RecordedBench, ReplaysNoiseCompileTimeAndFailures) {
   const Config configs[] = {ours(1), ours(2)};
   std::set<double> medians;
   for (int i = 0; i < 20; ++i) {
-    const auto rows = recorded.screen(shape(64), configs);
+    const auto rows = recorded.screen(shape(64), configs, Setting::kChained);
     ASSERT_TRUE(rows);
     EXPECT_EQ((*rows)[0].status, Status::kOk);
     EXPECT_EQ((*rows)[0].compile_s, 0.7);
@@ -107,10 +108,21 @@ TEST(RecordedBench, FinalsComeInBothSettings) {
   EXPECT_EQ((*rows)[1].median_us, 4);
 }
 
+TEST(RecordedBench, ScreensBetweenForeignKernelsWhatWasScreenedThere) {
+  RecordedBench recorded = bench();
+  const Config configs[] = {ours(1), ours(2)};
+  const auto rows = recorded.screen(shape(64), configs, Setting::kForeign);
+  ASSERT_TRUE(rows);
+  EXPECT_EQ((*rows)[0].status, Status::kOk);
+  EXPECT_EQ((*rows)[0].setting, Setting::kForeign);
+  EXPECT_EQ((*rows)[0].median_us, 2.6);
+  EXPECT_EQ((*rows)[1].detail, "no record");
+}
+
 TEST(RecordedBench, RefusesAndCountsWhatHasNoRecord) {
   RecordedBench recorded = bench();
   const Config configs[] = {ours(4), ours(1)};
-  const auto rows = recorded.screen(shape(64), configs);
+  const auto rows = recorded.screen(shape(64), configs, Setting::kChained);
   ASSERT_TRUE(rows);
   EXPECT_EQ((*rows)[0].status, Status::kLaunch);
   EXPECT_EQ((*rows)[0].detail, "no record");

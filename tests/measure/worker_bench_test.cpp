@@ -103,7 +103,7 @@ std::vector<Config> five_configs() {
 // Screens five configs of which `bad` misbehaves; all others must come back ok.
 void expect_only(WorkerBench& bench, std::size_t bad, Status status, const std::string& detail) {
   const std::vector<Config> configs = five_configs();
-  const auto rows = bench.screen(problem(), configs);
+  const auto rows = bench.screen(problem(), configs, Setting::kChained);
   ASSERT_TRUE(rows) << rows.error().what;
   ASSERT_EQ(rows->size(), configs.size());
   for (std::size_t i = 0; i < configs.size(); ++i) {
@@ -229,9 +229,9 @@ TEST_F(WorkerBenchTest, FinalsGiveBothSettings) {
 TEST_F(WorkerBenchTest, SendsAKernelOnceForAllItsLaunchVariants) {
   const auto bench = open("");
   ASSERT_NE(bench, nullptr) << error_.what;
-  ASSERT_TRUE(bench->screen(problem(), five_configs()));
+  ASSERT_TRUE(bench->screen(problem(), five_configs(), Setting::kChained));
   EXPECT_EQ(count("kernel"), 1);
-  ASSERT_TRUE(bench->screen(problem(), five_configs()));
+  ASSERT_TRUE(bench->screen(problem(), five_configs(), Setting::kChained));
   EXPECT_EQ(count("kernel"), 1);
 }
 
@@ -239,7 +239,7 @@ TEST_F(WorkerBenchTest, AKernelThatSpillsIsNotSent) {
   const auto bench = open("");
   ASSERT_NE(bench, nullptr) << error_.what;
   const Config configs[] = {config(1, 256), config(1)};
-  const auto rows = bench->screen(problem(), configs);
+  const auto rows = bench->screen(problem(), configs, Setting::kChained);
   ASSERT_TRUE(rows) << rows.error().what;
   EXPECT_EQ((*rows)[0].status, Status::kSpill);
   EXPECT_EQ((*rows)[0].detail, "8 bytes spill stores");
@@ -294,11 +294,55 @@ TEST_F(WorkerBenchTest, AReportedFaultIsKeptAndTheRestGoesToANewWorker) {
   EXPECT_EQ(bench->workers_started(), 2);
 }
 
+// The driver refuses a launch after the candidate was verified: in its group it has no name, alone
+// it has, and the worker goes on.
+TEST_F(WorkerBenchTest, ALaunchErrorCostsOnlyTheCandidate) {
+  for (const std::size_t bad : {std::size_t{0}, std::size_t{4}}) {
+    const auto bench = open("error " + to_text(five_configs()[bad]));
+    ASSERT_NE(bench, nullptr) << error_.what;
+    expect_only(*bench, bad, Status::kLaunch, "launching a kernel failed");
+    EXPECT_EQ(bench->workers_started(), 1);
+  }
+}
+
+TEST_F(WorkerBenchTest, ALaunchErrorInAFinalCostsOnlyTheFinalist) {
+  const auto bench = open("error " + to_text(config(1)));
+  ASSERT_NE(bench, nullptr) << error_.what;
+  const Config configs[] = {config(1), config(2)};
+  const auto rows = bench->finals(problem(), configs);
+  ASSERT_TRUE(rows) << rows.error().what;
+  ASSERT_EQ(rows->size(), 4U);
+  EXPECT_EQ((*rows)[0].status, Status::kLaunch);
+  EXPECT_EQ((*rows)[1].status, Status::kLaunch);
+  EXPECT_EQ((*rows)[1].setting, Setting::kForeign);
+  EXPECT_EQ((*rows)[2].status, Status::kOk);
+}
+
+TEST_F(WorkerBenchTest, AContextLostWhileAGroupIsTimedHasItsGuiltyFound) {
+  const auto bench = open("lost-timing " + to_text(config(2)));
+  ASSERT_NE(bench, nullptr) << error_.what;
+  expect_only(*bench, 1, Status::kFault, "illegal address");
+  EXPECT_EQ(bench->workers_started(), 3);  // the group's loss, and its own
+}
+
+TEST_F(WorkerBenchTest, ScreensInEitherSetting) {
+  const auto bench = open("crash " + to_text(config(2)));
+  ASSERT_NE(bench, nullptr) << error_.what;
+  const auto rows = bench->screen(problem(), five_configs(), Setting::kForeign);
+  ASSERT_TRUE(rows) << rows.error().what;
+  ASSERT_EQ(rows->size(), 5U);
+  EXPECT_EQ((*rows)[1].status, Status::kFault);
+  for (const Measurement& row : *rows) {
+    EXPECT_EQ(row.setting, Setting::kForeign);
+    EXPECT_EQ(row.stage, Stage::kScreen);
+  }
+}
+
 TEST_F(WorkerBenchTest, SeveralBadCandidatesAreAllFound) {
   const auto bench = open("hang " + to_text(config(1)) + ";crash " + to_text(config(2)) +
                           ";hang-timing " + to_text(config(8)));
   ASSERT_NE(bench, nullptr) << error_.what;
-  const auto rows = bench->screen(problem(), five_configs());
+  const auto rows = bench->screen(problem(), five_configs(), Setting::kChained);
   ASSERT_TRUE(rows) << rows.error().what;
   const Status expected[] = {Status::kTimeout, Status::kFault, Status::kOk, Status::kTimeout,
                              Status::kOk};
@@ -312,7 +356,7 @@ TEST_F(WorkerBenchTest, SeveralBadCandidatesAreAllFound) {
 TEST_F(WorkerBenchTest, AnErrorOfTheProblemIsReturnedAndTheWorkerKept) {
   const auto bench = open("refuse");
   ASSERT_NE(bench, nullptr) << error_.what;
-  const auto rows = bench->screen(problem(), five_configs());
+  const auto rows = bench->screen(problem(), five_configs(), Setting::kChained);
   ASSERT_FALSE(rows);
   EXPECT_EQ(rows.error().what, "refused");
   EXPECT_EQ(rows.error().code, ErrorCode::kUnsupported);
@@ -323,7 +367,7 @@ TEST_F(WorkerBenchTest, DeathsThatNoCandidateExplainsEndTheProblem) {
   for (const char* script : {"crash-preparing", "hang-preparing"}) {
     const auto bench = open(script);
     ASSERT_NE(bench, nullptr) << error_.what;
-    const auto rows = bench->screen(problem(), five_configs());
+    const auto rows = bench->screen(problem(), five_configs(), Setting::kChained);
     ASSERT_FALSE(rows);
     EXPECT_EQ(rows.error().code, ErrorCode::kDevice);
     EXPECT_NE(rows.error().what.find("the worker died 2 times on 64_64_64"), std::string::npos)
@@ -354,7 +398,7 @@ TEST_F(WorkerBenchTest, AnInterruptStopsBetweenRequests) {
   const auto bench = open("");
   ASSERT_NE(bench, nullptr) << error_.what;
   set_interrupted(true);
-  const auto rows = bench->screen(problem(), five_configs());
+  const auto rows = bench->screen(problem(), five_configs(), Setting::kChained);
   set_interrupted(false);
   ASSERT_FALSE(rows);
   EXPECT_EQ(rows.error().code, ErrorCode::kInterrupted);
@@ -363,10 +407,10 @@ TEST_F(WorkerBenchTest, AnInterruptStopsBetweenRequests) {
 TEST_F(WorkerBenchTest, ConditionsNameProtocolSettingsAndWorkers) {
   const auto bench = open("");
   ASSERT_NE(bench, nullptr) << error_.what;
-  ASSERT_TRUE(bench->screen(problem(), five_configs()));
+  ASSERT_TRUE(bench->screen(problem(), five_configs(), Setting::kChained));
   const auto conditions = nlohmann::json::parse(bench->conditions());
-  EXPECT_EQ(conditions["protocol"], "graph-abba-1");
-  EXPECT_EQ(conditions["settings"]["final_pairs"], 24);
+  EXPECT_EQ(conditions["protocol"], "graph-abba-2");
+  EXPECT_EQ(conditions["settings"]["final_pairs"], 16);
   EXPECT_EQ(conditions["device"]["name"], "NVIDIA H200");
   EXPECT_EQ(conditions["workers"].size(), 1U);
   EXPECT_EQ(conditions["workers"][0]["problems"], 1);

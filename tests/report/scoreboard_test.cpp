@@ -94,6 +94,41 @@ TEST(Scoreboard, JudgesByTheRetestNotByTheChoice) {
   EXPECT_EQ(board.not_retested, 0);
 }
 
+TEST(Scoreboard, EachSettingShowsItsOwnBest) {
+  Rows r;
+  r.shape(64, 2.5)
+      .both(Kind::kKernel, "flattered", 1.3, 0.9, kTune)
+      .both(Kind::kKernel, "steady", 1.1, 1.05, kTune)
+      .both(Kind::kVendor, "v", 1.02, 1.08, kTune)
+      .both(Kind::kKernel, "flattered", 1.28, 0.91, kRetest)
+      .both(Kind::kKernel, "steady", 1.09, 1.04, kRetest)
+      .both(Kind::kVendor, "v", 1.03, 1.07, kRetest);
+  const Scoreboard board = make_scoreboard(r.rows);
+  const ShapeLine& line = board.shapes.at(0);
+  EXPECT_EQ(line.raw->config, "flattered");
+  EXPECT_EQ(line.raw->foreign_config, "steady");
+  EXPECT_NEAR(board.overall.raw, 1.28, 1e-9);
+  EXPECT_NEAR(board.overall.raw_foreign, 1.04, 1e-9);
+  EXPECT_NEAR(board.overall.ours_and_vendor, 1.28, 1e-9);
+  EXPECT_NEAR(board.overall.ours_and_vendor_foreign, 1.07, 1e-9);
+  // What serves is one plan in both settings, and a win is one kernel's.
+  EXPECT_EQ(line.served.config, "steady");
+  EXPECT_NEAR(board.overall.served, 1.09, 1e-9);
+  EXPECT_NEAR(board.overall.served_foreign, 1.04, 1e-9);
+  EXPECT_EQ(board.overall.raw_wins, 1);
+}
+
+// The luck of the choice must not count: the choosing run says who is best, the re-test how good.
+TEST(Scoreboard, WhoIsBestInASettingIsTheChoosingRunsWord) {
+  Rows r;
+  r.shape(64, 2.5)
+      .both(Kind::kKernel, "a", 1.30, 1.20, kTune)
+      .both(Kind::kKernel, "b", 1.29, 1.19, kTune)
+      .both(Kind::kKernel, "a", 1.20, 1.10, kRetest)
+      .both(Kind::kKernel, "b", 1.25, 1.15, kRetest);
+  EXPECT_NEAR(make_scoreboard(r.rows).overall.raw, 1.20, 1e-9);
+}
+
 TEST(Scoreboard, APlanThatLostTwiceIsNotServed) {
   Rows r;
   r.shape(64, 2.5)

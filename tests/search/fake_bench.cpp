@@ -42,10 +42,11 @@ FakeBench::FakeBench() : ratio(invented_ratio) {
 Result<std::vector<Measurement>> FakeBench::baselines(const Problem& problem) {
   ++baseline_calls;
   if (before) GEMMSMITH_CHECK(before(problem, "baselines"));
+  Measurement tuned = row_of(problem, Kind::kLtTuned, "cublaslt:a66.s35", 1);
+  tuned.median_us = lt_tuned_us;
   return std::vector<Measurement>{row_of(problem, Kind::kCublas, "", 0.95),
                                   row_of(problem, Kind::kCublasAutotune, "", 0.97),
-                                  row_of(problem, Kind::kLtFirst, "cublaslt:a66", 0.94),
-                                  row_of(problem, Kind::kLtTuned, "cublaslt:a66.s35", 1)};
+                                  row_of(problem, Kind::kLtFirst, "cublaslt:a66", 0.94), tuned};
 }
 
 Result<std::vector<Config>> FakeBench::vendor_configs(const Problem& problem, int limit) {
@@ -60,15 +61,19 @@ Result<std::vector<Config>> FakeBench::vendor_configs(const Problem& problem, in
 }
 
 Result<std::vector<Measurement>> FakeBench::screen(const Problem& problem,
-                                                   std::span<const Config> configs) {
+                                                   std::span<const Config> configs,
+                                                   Setting setting) {
   if (before) GEMMSMITH_CHECK(before(problem, "screen"));
   std::vector<Measurement> rows;
   for (const Config& config : configs) {
     const std::string text = to_text(config);
-    ++screened[shape_name(problem) + " " + text];
-    rows.push_back(row_of(problem, kind_of(config), text,
-                          ratio(problem, text, Stage::kScreen, Setting::kChained)));
+    ++(setting == Setting::kChained ? screened : semifinal)[shape_name(problem) + " " + text];
+    rows.push_back(
+        row_of(problem, kind_of(config), text, ratio(problem, text, Stage::kScreen, setting)));
+    rows.back().setting = setting;
     if (broken.count(text) != 0) rows.back().status = Status::kWrong;
+    if (setting == Setting::kForeign && broken_between.count(text) != 0)
+      rows.back().status = Status::kLaunch;
   }
   return rows;
 }

@@ -18,8 +18,8 @@ class FakeBench : public Bench {
   const DeviceInfo& device() const override { return device_; }
   Result<std::vector<Measurement>> baselines(const Problem& problem) override;
   Result<std::vector<Config>> vendor_configs(const Problem& problem, int limit) override;
-  Result<std::vector<Measurement>> screen(const Problem& problem,
-                                          std::span<const Config> configs) override;
+  Result<std::vector<Measurement>> screen(const Problem& problem, std::span<const Config> configs,
+                                          Setting setting) override;
   Result<std::vector<Measurement>> finals(const Problem& problem,
                                           std::span<const Config> configs) override;
   std::string conditions() const override { return R"({"clock_mhz":1980})"; }
@@ -28,9 +28,12 @@ class FakeBench : public Bench {
   std::function<double(const Problem&, const std::string& config, Stage, Setting)> ratio;
   // Called at the start of every call; an error is passed on.
   std::function<Result<void>(const Problem&, const char* call)> before;
-  std::set<std::string> broken;  // configs whose status is wrong
+  std::set<std::string> broken;          // configs whose status is wrong
+  std::set<std::string> broken_between;  // configs that fail between foreign kernels
 
-  std::map<std::string, int> screened;  // problem and config -> times
+  std::map<std::string, int> screened;   // problem and config -> times, back to back
+  std::map<std::string, int> semifinal;  // the same between foreign kernels
+  double lt_tuned_us = 10;
   int baseline_calls = 0;
   int final_calls = 0;
 

@@ -89,6 +89,45 @@ TEST(Selection, BestOfAKindNeedNotWin) {
   EXPECT_FALSE(best_of(rows, Kind::kVendor).has_value());
 }
 
+TEST(Selection, TheBestInOneSettingMayBeBadInTheOther) {
+  std::vector<Measurement> rows;
+  add(rows, Kind::kKernel, "chained", {1.3, 1.2, 1.4}, {0.9, 0.8, 1.0});
+  add(rows, Kind::kKernel, "both", {1.15, 1.1, 1.2}, {1.15, 1.1, 1.2});
+  add(rows, Kind::kKernel, "foreign", {0.9, 0.8, 1.0}, {1.3, 1.2, 1.4});
+  add(rows, Kind::kKernel, "broken", {2, 2, 2}, {2, 2, 2}, Status::kFault);
+  EXPECT_EQ(best_in(rows, Kind::kKernel, Setting::kChained)->config, "chained");
+  EXPECT_EQ(best_in(rows, Kind::kKernel, Setting::kForeign)->config, "foreign");
+  EXPECT_FALSE(best_in(rows, Kind::kVendor, Setting::kChained).has_value());
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Selection, FinalistsAreTheBestChainedAndTheBestInBoth) {
+  const Contender contenders[] = {{"flattered", 1.30, 0.95},
+                                  {"flattered too", 1.29, 0.97},
+                                  {"steady", 1.08, 1.06},
+                                  {"narrow", 1.20, 1.02}};
+  EXPECT_EQ(choose_finalists(contenders, 2, true), (Names{"flattered", "narrow"}));
+  EXPECT_EQ(choose_finalists(contenders, 3, true), (Names{"flattered", "narrow", "steady"}));
+  EXPECT_EQ(choose_finalists(contenders, 1, false), (Names{"narrow"}));
+}
+
+TEST(Selection, WhereTheBestChainedIsTheBestInBothTheNextFollows) {
+  const Contender contenders[] = {{"best", 1.2, 1.2}, {"loser", 1.15, 0.9}, {"next", 1.1, 1.05}};
+  EXPECT_EQ(choose_finalists(contenders, 2, true), (Names{"best", "next"}));
+}
+
+TEST(Selection, WhereNobodyWinsBothTheWeakerSettingDecides) {
+  const Contender contenders[] = {{"lopsided", 1.3, 0.8}, {"near", 0.99, 0.98}, {"far", 0.9, 0.9}};
+  EXPECT_EQ(choose_finalists(contenders, 1, false), (Names{"near"}));
+}
+
+TEST(Selection, FewerContendersThanPlacesAreAllFinalists) {
+  const Contender contenders[] = {{"only", 0.5, 0.5}};
+  EXPECT_EQ(choose_finalists(contenders, 2, true), (Names{"only"}));
+  EXPECT_TRUE(choose_finalists({}, 2, true).empty());
+}
+
 TEST(Selection, HalfAFinalistIsNone) {
   std::vector<Measurement> rows;
   add(rows, Kind::kKernel, "half", {1.2, 1.1, 1.3}, {1.2, 1.1, 1.3});

@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "search/fake_bench.h"
 #include "search/selection.h"
+#include "search/tuning.h"
 #include "space/family.h"
 
 namespace gemmsmith {
@@ -78,16 +79,22 @@ TEST_F(TunerTest, MeasuresWhatItPromisesAndStoresAWinner) {
   for (const Problem& problem : problems_) {
     int kernels = 0;
     int vendor = 0;
+    int semifinal = 0;
     int baselines = 0;
     const auto rows = *store.measurements(environment, problem);
     for (const StoredMeasurement& row : rows) {
       const Measurement& m = row.measurement;
-      if (m.stage == Stage::kScreen && m.kind == Kind::kKernel) ++kernels;
-      if (m.stage == Stage::kScreen && m.kind == Kind::kVendor) ++vendor;
+      if (m.stage == Stage::kScreen && m.setting == Setting::kForeign) {
+        ++semifinal;
+      } else if (m.stage == Stage::kScreen) {
+        kernels += m.kind == Kind::kKernel;
+        vendor += m.kind == Kind::kVendor;
+      }
       if (m.kind != Kind::kKernel && m.kind != Kind::kVendor) ++baselines;
     }
     EXPECT_EQ(kernels, 20);
     EXPECT_EQ(vendor, 6);
+    EXPECT_EQ(semifinal, 8 + 4);
     EXPECT_EQ(baselines, 4);
     const auto winner = *store.winner(environment, problem);
     ASSERT_TRUE(winner);
@@ -126,9 +133,10 @@ TEST_F(TunerTest, ResumesAfterEveryPossibleStopWithTheSameResult) {
   must_tune(undisturbed, reference);
   const Environment environment = environment_of(undisturbed);
 
-  for (int stop_after = 0; stop_after < 18; ++stop_after) {
+  for (int stop_after = 0; stop_after < 20; ++stop_after) {
     const auto path = directory_ / ("stop" + std::to_string(stop_after) + ".db");
     std::map<std::string, int> screened;
+    std::map<std::string, int> semifinal;
     {
       FakeBench bench;
       int calls = 0;
@@ -139,6 +147,7 @@ TEST_F(TunerTest, ResumesAfterEveryPossibleStopWithTheSameResult) {
       Store store = *Store::open(path, Store::Mode::kReadWrite);
       must_tune(bench, store);
       screened = bench.screened;
+      semifinal = bench.semifinal;
     }
     set_interrupted(false);
     FakeBench bench;
@@ -146,6 +155,8 @@ TEST_F(TunerTest, ResumesAfterEveryPossibleStopWithTheSameResult) {
     must_tune(bench, store);
     for (const auto& [config, times] : bench.screened)
       EXPECT_EQ(screened.count(config), 0U) << "measured twice: " << config;
+    for (const auto& [config, times] : bench.semifinal)
+      EXPECT_EQ(semifinal.count(config), 0U) << "measured twice: " << config;
     for (const Problem& problem : problems_)
       EXPECT_EQ((*store.winner(environment, problem))->config,
                 (*reference.winner(environment, problem))->config)
@@ -207,6 +218,62 @@ TEST_F(TunerTest, WrongCandidatesNeverWin) {
                                *parse_config("sm90_ws", kernel_families())};
   };
   bench.broken = {"sm80_mma"};
+  must_tune(bench, store);
+  EXPECT_EQ((*store.winner(environment_of(bench), problems_[0]))->config.substr(0, 7), "sm90_ws");
+}
+
+// Six of ours look best back to back and lose between foreign kernels; a seventh wins in both.
+TEST_F(TunerTest, TheSemifinalFindsThePlanThatWinsInBothSettings) {
+  FakeBench bench;
+  std::vector<std::string> seven;
+  for (const Config& config :
+       candidate_configs(problems_[0], *known_target("h200"), TunerOptions{}))
+    if (seven.size() < 7) seven.push_back(to_text(config));
+  const std::string steady = seven.back();
+  options_.candidates = [&](const Problem&) {
+    std::vector<Config> configs;
+    for (const std::string& text : seven) configs.push_back(*parse_config(text, kernel_families()));
+    return configs;
+  };
+  problems_.resize(1);
+  bench.ratio = [&](const Problem&, const std::string& config, Stage, Setting setting) {
+    if (config == steady) return setting == Setting::kChained ? 1.06 : 1.05;
+    if (config.rfind("cublaslt", 0) == 0) return 0.9;
+    return setting == Setting::kChained ? 1.3 : 0.95;
+  };
+  Store store = open();
+  must_tune(bench, store);
+  const auto winner = *store.winner(environment_of(bench), problems_[0]);
+  EXPECT_EQ(winner->config, steady);
+  EXPECT_EQ(winner->foreign_ratio, 1.05);
+  // The best back to back was timed in full as well.
+  bool flattered = false;
+  for (const StoredMeasurement& row : must(store.measurements(environment_of(bench), problems_[0])))
+    flattered =
+        flattered || (row.measurement.stage == Stage::kFinal && row.measurement.ratio == 1.3);
+  EXPECT_TRUE(flattered);
+}
+
+TEST_F(TunerTest, LongProblemsNeedNoSemifinal) {
+  FakeBench bench;
+  bench.lt_tuned_us = 1500;
+  Store store = open();
+  must_tune(bench, store);
+  EXPECT_TRUE(bench.semifinal.empty());
+  EXPECT_EQ(bench.final_calls, 2);
+}
+
+TEST_F(TunerTest, ACandidateThatFailsTheSemifinalIsNoFinalist) {
+  FakeBench bench;
+  bench.broken_between = {"sm80_mma"};
+  options_.candidates = [](const Problem&) {
+    return std::vector<Config>{*parse_config("sm80_mma", kernel_families()),
+                               *parse_config("sm90_ws", kernel_families())};
+  };
+  bench.ratio = [](const Problem&, const std::string& config, Stage, Setting) {
+    return config.rfind("sm80_mma", 0) == 0 ? 1.5 : 1.1;
+  };
+  Store store = open();
   must_tune(bench, store);
   EXPECT_EQ((*store.winner(environment_of(bench), problems_[0]))->config.substr(0, 7), "sm90_ws");
 }
