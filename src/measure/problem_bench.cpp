@@ -12,8 +12,9 @@
 namespace gemmsmith {
 namespace {
 
-// GPU time a final may take in one setting: long launches get fewer pairs.
-constexpr double kFinalLimitUs = 160e3;
+// GPU time of a final in one setting, for each quadruple wanted: long launches get fewer. (The
+// usual 16 take at most 160 ms, or as long as the least number takes.)
+constexpr double kQuadrupleLimitUs = 10e3;
 // What one race of the baseline's tuning, and the baselines' own rows, may take.
 constexpr double kBaselineLimitUs = 60e3;
 constexpr int kMaxBaselineRounds = 9;
@@ -591,8 +592,9 @@ Result<Measurement> ProblemBench::final_row(const Candidate& candidate, Launch& 
     if (!ready) return row;
     graph = std::move(*captured);
   }
-  const double replay_us = tuned_us_ * final_graph().launches;
-  const int quadruples = quadruples_within(session_.settings.final_pairs, replay_us, kFinalLimitUs);
+  const int wanted = session_.settings.final_pairs;
+  const int quadruples =
+      quadruples_within(wanted, tuned_us_ * final_graph().launches, wanted * kQuadrupleLimitUs);
   const auto measured = time_pairs(graph, foreign ? foreign_graph_ : final_graph(),
                                    foreign ? &pass_graph_ : nullptr, quadruples);
   GEMMSMITH_TRY(const bool timed, charged(measured, row));

@@ -48,9 +48,14 @@ TEST(CudaBenchTest, MeasuresFourBaselinesCandidatesAndFinals) {
     for (std::size_t i = 0; i < screened->size(); ++i)
       if ((*screened)[i].status == Status::kOk && (*screened)[i].ratio > (*screened)[best].ratio)
         best = i;
+    const auto between = (*bench)->screen(problem, std::span(&configs[best], 1), Setting::kForeign);
+    ASSERT_TRUE(between) << between.error().what;
+    EXPECT_EQ(between->front().status, Status::kOk) << between->front().detail;
     const auto finals = (*bench)->finals(problem, std::span(&configs[best], 1));
     ASSERT_TRUE(finals) << finals.error().what;
     ASSERT_EQ(finals->size(), 2U);
+    // A semi-final is a short final: it must see the same.
+    EXPECT_NEAR(between->front().ratio / (*finals)[1].ratio, 1, 0.15) << describe(problem);
     const double wall_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     fmt::print(
@@ -61,6 +66,7 @@ TEST(CudaBenchTest, MeasuresFourBaselinesCandidatesAndFinals) {
         wall_s);
     write(*baselines);
     write(*screened);
+    write(*between);
     write(*finals);
   }
   std::ofstream(gpu::results_path("bench_conditions.json")) << (*bench)->conditions() << '\n';
