@@ -458,11 +458,70 @@ __device__ __forceinline__ void store_rounded(const Tile& tile, const Warp& warp
   }
 }
 
+constexpr int kPlane = kTileM * staged_pitch(kTileN);  // one slice's staged tile
+
+// The sums of one chunk over the slices of k; `offset` is its place in a plane.
+__device__ __forceinline__ void sum_slices(const float* staged, int offset,
+                                           float (&sum)[kChunkElements]) {
+#pragma unroll
+  for (int i = 0; i < kChunkElements; ++i) sum[i] = 0.0f;
+#pragma unroll
+  for (int slice = 0; slice < kWarpsK; ++slice) {
+    const float4* part = reinterpret_cast<const float4*>(staged + slice * kPlane + offset);
+    const float4 low = part[0];
+    const float4 high = part[1];
+    const float parts[kChunkElements] = {low.x,  low.y,  low.z,  low.w,
+                                         high.x, high.y, high.z, high.w};
+#pragma unroll
+    for (int i = 0; i < kChunkElements; ++i) sum[i] += parts[i];
+  }
+}
+
+__device__ __forceinline__ uint4 pack_chunk(const float (&sum)[kChunkElements]) {
+  return make_uint4(
+      pack_elements<kElementType>(sum[0], sum[1]), pack_elements<kElementType>(sum[2], sum[3]),
+      pack_elements<kElementType>(sum[4], sum[5]), pack_elements<kElementType>(sum[6], sum[7]));
+}
+
+// Sums and stores where no chunk needs a thought: no shifts, whole chunks, no C. As in
+// store_whole_chunks, reads come before stores.
+__device__ __forceinline__ void store_sums(const float* staged, const OutputTile& out,
+                                           float alpha) {
+  constexpr int kPerRow = kTileN / kChunkElements;
+  constexpr int kRowsPerPass = kThreads / kPerRow;
+  constexpr int kPasses = ceil_div(kTileM, kRowsPerPass);
+  constexpr int kBatch = kPasses < 4 ? kPasses : 4;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int first = static_cast<int>(static_cast<u32>(thread) / kPerRow);
+  const int col = (thread - first * kPerRow) * kChunkElements;
+  if (first >= kRowsPerPass || col >= out.cols) return;
+  const int offset = first * staged_pitch(kTileN) + col;
+  u16* const to = out.d + first * out.ldd + col;
+#pragma unroll 1
+  for (int start = 0; start < kPasses; start += kBatch) {
+    uint4 chunks[kBatch];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      const int row = (start + i) * kRowsPerPass;
+      const bool staged_row = kTileM % (kRowsPerPass * kBatch) == 0 || first + row < kTileM;
+      float sum[kChunkElements];
+      sum_slices(staged, staged_row ? offset + row * staged_pitch(kTileN) : offset, sum);
+#pragma unroll
+      for (int j = 0; j < kChunkElements; ++j) sum[j] *= alpha;
+      chunks[i] = pack_chunk(sum);
+    }
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      const int row = (start + i) * kRowsPerPass;
+      if (first + row < out.rows) store_global(to + row * out.ldd, chunks[i]);
+    }
+  }
+}
+
 // Several slices of k: each stages its f32 partial tile, and whoever copies a chunk out adds them
 // up.
 __device__ __forceinline__ void store_summed(const Tile& tile, const Warp& warp, float* staged,
                                              const OutputTile& out, const Scale& scale) {
-  constexpr int kPlane = kTileM * staged_pitch(kTileN);
   const RowShift shift = row_shift(out.d, out.ldd);
   float* plane = staged + warp.k * kPlane;
   if (shift.any()) {
@@ -477,18 +536,16 @@ __device__ __forceinline__ void store_summed(const Tile& tile, const Warp& warp,
     });
   }
   __syncthreads();
-  for_each_chunk(shift, out.rows, [&](int row, int col, int offset) {
-    float sum[kChunkElements] = {};
-#pragma unroll
-    for (int slice = 0; slice < kWarpsK; ++slice) {
-      const float4* part = reinterpret_cast<const float4*>(staged + slice * kPlane + offset);
-      const float4 low = part[0];
-      const float4 high = part[1];
-      const float parts[kChunkElements] = {low.x,  low.y,  low.z,  low.w,
-                                           high.x, high.y, high.z, high.w};
-#pragma unroll
-      for (int i = 0; i < kChunkElements; ++i) sum[i] += parts[i];
+  // With at most one chunk a thread the general loop below is as quick and less code to fetch.
+  if constexpr (kTileM * kTileN > kThreads * kChunkElements) {
+    if (scale.beta == 0.0f && out.whole_chunks(shift)) {
+      store_sums(staged, out, scale.alpha);
+      return;
     }
+  }
+  for_each_chunk(shift, out.rows, [&](int row, int col, int offset) {
+    float sum[kChunkElements];
+    sum_slices(staged, offset, sum);
 #pragma unroll
     for (int i = 0; i < kChunkElements; ++i) sum[i] *= scale.alpha;
     if (scale.beta != 0.0f) {
@@ -497,10 +554,7 @@ __device__ __forceinline__ void store_summed(const Tile& tile, const Warp& warp,
         sum[i] += scale.beta * out.c_or_zero(row, col + i);
       }
     }
-    const uint4 chunk = make_uint4(
-        pack_elements<kElementType>(sum[0], sum[1]), pack_elements<kElementType>(sum[2], sum[3]),
-        pack_elements<kElementType>(sum[4], sum[5]), pack_elements<kElementType>(sum[6], sum[7]));
-    store_chunk(out.d + row * out.ldd, col, out.cols, chunk);
+    store_chunk(out.d + row * out.ldd, col, out.cols, pack_chunk(sum));
   });
 }
 
@@ -514,8 +568,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
   const FragmentReader reader(warp);
   const u32 tiles = static_cast<u32>(args.tiles_m) * static_cast<u32>(args.tiles_n);
   const auto coord_of = [&](u32 index) {
-    return tile_at(index, static_cast<u32>(args.tiles_m), static_cast<u32>(args.tiles_n),
-                   static_cast<u32>(args.group), args.raster);
+    return tile_at(args, index, static_cast<u32>(args.tiles_m), static_cast<u32>(args.tiles_n));
   };
   TileCoord coord = coord_of(blockIdx.x);
   // Never true, but the compiler must find the tile out before the wait instead of after it.

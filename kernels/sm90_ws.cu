@@ -39,6 +39,8 @@
 //                  : kEpilogue == 0 ? (C > 64 ? 2 : 1) * min(C, 64) * 128
 //                  : C >= 64 ? 8192 : 0)
 //
+// Grid: at most one cluster a cluster-sized block of tiles, so that every CTA has a tile.
+//
 // Threads: 128 * consumers + (consumers == 2 && accumulator registers > 96 ? 128 : 32).
 //
 // Tensor maps, inner dimension first; out of bounds reads as zero:
@@ -173,16 +175,21 @@ struct Walk {
     return index + step < count_m * count_n;
   }
   __device__ __forceinline__ TileCoord tile(const GemmArgs& args, const Place& place) const {
-    const TileCoord block =
-        tile_at(index, count_m, count_n, static_cast<u32>(args.group), args.raster);
+    const TileCoord block = tile_at(args, index, count_m, count_n);
     return {block.m * kClusterM + static_cast<int>(place.rank_m),
             block.n * kClusterN + static_cast<int>(place.rank_n)};
   }
 };
 
 __device__ __forceinline__ Walk start_walk(const GemmArgs& args) {
-  const u32 ctas = kSplit == 1 ? static_cast<u32>(args.split_k) : kClusterTiles;
-  return {blockIdx.x / ctas, gridDim.x / ctas, static_cast<u32>(ceil_div(args.tiles_m, kClusterM)),
+  u32 index = blockIdx.x / kClusterTiles;
+  u32 step = gridDim.x / kClusterTiles;
+  if constexpr (kSplit == 1) {
+    const u32 ctas = static_cast<u32>(args.split_k);
+    index = divide(blockIdx.x, ctas, args.split_reciprocal).value;
+    step = divide(gridDim.x, ctas, args.split_reciprocal).value;
+  }
+  return {index, step, static_cast<u32>(ceil_div(args.tiles_m, kClusterM)),
           static_cast<u32>(ceil_div(args.tiles_n, kClusterN))};
 }
 
@@ -196,8 +203,11 @@ __device__ __forceinline__ Slice k_slice(const GemmArgs& args, const Place& plac
   if constexpr (kSplit == 0) {
     return {0, k_tiles};
   }
-  const int rank = static_cast<int>(place.rank);
-  return {k_tiles * rank / args.split_k, k_tiles * (rank + 1) / args.split_k};
+  const u32 ranks = static_cast<u32>(args.split_k);
+  const u32 first = static_cast<u32>(k_tiles) * place.rank;
+  const u32 last = first + static_cast<u32>(k_tiles);
+  return {static_cast<int>(divide(first, ranks, args.split_reciprocal).value),
+          static_cast<int>(divide(last, ranks, args.split_reciprocal).value)};
 }
 
 // ---- producer
@@ -240,14 +250,32 @@ __device__ __forceinline__ void load_stage(const TensorMap& map_a, const TensorM
 __device__ __forceinline__ void produce(const TensorMap& map_a, const TensorMap& map_b,
                                         const GemmArgs& args, const Place& place) {
   const Slice slice = k_slice(args, place);
+  Walk walk = start_walk(args);
+  TileCoord tile = walk.tile(args, place);
+  // Never true, but the compiler must find the tile out before the wait instead of after it.
+  if (tile.m < 0) return;
+  wait_for_predecessor();
+  let_successor_start();
+
   Ring ring;
-  for (Walk walk = start_walk(args); walk.more(); walk.index += walk.step) {
-    const TileCoord tile = walk.tile(args, place);
-    for (int k_tile = slice.first; k_tile < slice.last; ++k_tile) {
+  int k_tile = slice.first;
+  // Every stage is free at first.
+#pragma unroll 1
+  for (; k_tile < slice.last && k_tile < slice.first + kStages; ++k_tile) {
+    load_stage(map_a, map_b, place, ring.stage, tile, k_tile * kTileK);
+    ring.advance();
+  }
+  while (true) {
+#pragma unroll 1
+    for (; k_tile < slice.last; ++k_tile) {
       mbarrier_wait(place.empty(ring.stage), ring.parity ^ 1);
       load_stage(map_a, map_b, place, ring.stage, tile, k_tile * kTileK);
       ring.advance();
     }
+    walk.index += walk.step;
+    if (!walk.more()) return;
+    tile = walk.tile(args, place);
+    k_tile = slice.first;
   }
 }
 
@@ -311,6 +339,7 @@ __device__ __forceinline__ void multiply_tile(Blocks& blocks, const Place& place
                                               const Releaser& releaser, Ring& ring, int k_tiles,
                                               u32 offset_a, u32 offset_b) {
   u32 previous = 0;
+#pragma unroll 1
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     mbarrier_wait(place.full(ring.stage), ring.parity);
     const u32 stage = place.stage(ring.stage);
@@ -371,7 +400,8 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
           for (int j = 0; j < kRegisters; ++j) blocks[i][j] = 0;
         }
       }
-      const Shares shares{kRowBlocks * kColumns / 8, args.split_k};
+      const Shares shares{kRowBlocks * kColumns / 8, args.split_k,
+                          (args.split_reciprocal >> 16) + 1};
       const int rank = static_cast<int>(place.rank);
       const u32 exchange = place.shared + kExchangeOffset + consumer * shares.exchange_bytes();
       cluster_wait();  // the peers have started
@@ -406,14 +436,14 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
 // ----------------------------------------------------------------------------------
 
 __device__ __forceinline__ void init_barriers(const Place& place) {
-  const u32 lane = threadIdx.x % 32;
   constexpr u32 kReleases = (kPingpong ? 1 : kConsumers) * 4 * kSources;  // one a warp a source
-  if (lane < kStages) {
-    mbarrier_init(place.full(lane), 1);
-    mbarrier_init(place.empty(lane), kReleases);
+  // One lane: lanes with addresses of their own are served one after the other anyway.
+#pragma unroll
+  for (u32 stage = 0; stage < kStages; ++stage) {
+    mbarrier_init(place.full(stage), 1);
+    mbarrier_init(place.empty(stage), kReleases);
   }
   fence_mbarrier_init();
-  __syncwarp();
 }
 
 }  // namespace gemmsmith_kernels
@@ -433,15 +463,15 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
   const bool produces = warp == kProducerWarp;
 
   if (produces) {
-    if (threadIdx.x % 32 == 0) {
-      tma_prefetch_map(map_a);
-      tma_prefetch_map(map_b);
-      if constexpr (kStagesD) tma_prefetch_map(map_d);
-    }
-    init_barriers(place);
+    if (threadIdx.x % 32 == 0) init_barriers(place);
+    __syncwarp();
+  } else if (threadIdx.x == 0) {  // a consumer, who has time
+    tma_prefetch_map(map_a);
+    tma_prefetch_map(map_b);
+    if constexpr (kStagesD) tma_prefetch_map(map_d);
   }
   // Without multicast the producer need not wait for anyone to start loading.
-  if constexpr (kMulticast || kSplit == 1) cluster_arrive();
+  if constexpr (kMulticast || kSplit == 1) cluster_arrive_relaxed();
   if constexpr (kMulticast) cluster_wait();
   if constexpr (!kMulticast) {
     if (produces) {
@@ -454,8 +484,6 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
   if (warp >= kProducerWarp) {
     if constexpr (kMovesRegisters) shrink_registers<kProducerRegisters>();
     if (produces && threadIdx.x % 32 == 0) {
-      wait_for_predecessor();
-      let_successor_start();
       produce(map_a, map_b, args, place);
     }
     __syncwarp();

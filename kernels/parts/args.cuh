@@ -15,6 +15,11 @@ struct alignas(64) TensorMap {
 // How the tiles of D are walked. kAlongM: consecutive tiles differ in their row (m) index.
 enum Raster : int { kRasterAlongM = 0, kRasterAlongN = 1 };
 
+// A divisor's place in GemmArgs: see divide() in tile_order.cuh.
+constexpr unsigned reciprocal(unsigned divisor) {
+  return 0xffffffffu / (divisor == 0 ? 1 : divisor);
+}
+
 struct GemmArgs {
   const void* a;
   const void* b;
@@ -37,6 +42,11 @@ struct GemmArgs {
   int group;    // tiles of the raster's minor dimension walked before the major one advances; >= 1
   int raster;   // a Raster
   int split_k;  // CTAs (or warps' slices) that share one tile's k range; >= 1
+  // reciprocal() of what every CTA divides by before its first load. Counts are of clusters.
+  unsigned band_reciprocal;        // group * tiles of the major dimension
+  unsigned width_reciprocal;       // group
+  unsigned last_width_reciprocal;  // tiles of the minor dimension in its last band
+  unsigned split_reciprocal;       // split_k
 };
 
 }  // namespace gemmsmith_kernels

@@ -19,10 +19,10 @@ __device__ __forceinline__ void mbarrier_init(u32 barrier, u32 arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
-// Makes initialised barriers visible to the cluster and to the asynchronous copy engine.
+// Makes initialised barriers visible to the cluster and to the asynchronous copy engine. (The
+// general fence.proxy.async would wait for all memory operations of the thread.)
 __device__ __forceinline__ void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 // One arrival that also announces `bytes` to come through the asynchronous proxy.
@@ -46,8 +46,7 @@ __device__ __forceinline__ u32 peer_address(u32 address, u32 rank) {
 // publishes no ordinary stores of this thread to the peer: `.release.cluster` would, and costs a
 // fence of the whole GPU (MEMBAR.ALL.GPU) at each.
 __device__ __forceinline__ void mbarrier_arrive_peer(u32 barrier) {
-  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier)
-               : "memory");
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
 // try_wait sleeps in hardware for a while before it gives up, so the loop is not a hot spin.

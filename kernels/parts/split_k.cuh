@@ -33,12 +33,17 @@ constexpr u32 kExchangeGroupBytes =
 struct Shares {
   int groups;
   int ranks;
+  u32 share;  // 65536 / ranks, rounded up
 
   __device__ __forceinline__ int owner(int group) const { return group * ranks / groups; }
   __device__ __forceinline__ int first(int rank) const {
-    return (rank * groups + ranks - 1) / ranks;
+    return by_ranks(rank * groups + ranks - 1);
   }
-  __device__ __forceinline__ int most() const { return (groups + ranks - 1) / ranks; }
+  __device__ __forceinline__ int most() const { return by_ranks(groups + ranks - 1); }
+  // x / ranks. Exact while x * ranks < 65536: here x < 17 * 128, ranks <= 16.
+  __device__ __forceinline__ int by_ranks(int x) const {
+    return static_cast<int>(static_cast<u32>(x) * share >> 16);
+  }
   // Where, in the owner's exchange, `source` puts the `place`-th of the owner's groups.
   __device__ __forceinline__ u32 offset(int source, int place) const {
     return static_cast<u32>(source * most() + place) * kExchangeGroupBytes;
@@ -105,7 +110,7 @@ __device__ __forceinline__ void split_reduce_and_store(const GemmArgs& args, Sca
     u32 pairs[2];
     const int at_row = row + 64 * (group / kBlockGroups);
     const int at_column = column + 8 * (group % kBlockGroups);
-    scale_group<kElement>(args, scale, at_row, at_column, sum);
+    if (!scale.identity()) scale_group<kElement>(args, scale, at_row, at_column, sum);
     round_group<kElement>(sum, pairs);
     store_group(args, aligned, at_row, at_column, pairs);
   }

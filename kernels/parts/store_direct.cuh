@@ -34,15 +34,14 @@ __device__ __forceinline__ void store_group(const GemmArgs& args, bool aligned, 
 // first value in group 0.
 template <int kElement, int kFirst, int kLast, class Accumulator, int kCount>
 __device__ __forceinline__ void store_groups_direct(const GemmArgs& args, Scale scale, int row,
-                                                    int column,
-                                                    const Accumulator (&block)[kCount]) {
+                                                    int column, Accumulator (&block)[kCount]) {
+  scale_groups<kElement, kLast - kFirst, kLast>(args, scale, row, column, kFirst, block);
   const bool aligned = pairs_are_aligned(args);
 #pragma unroll
   for (int group = kFirst; group < kLast; ++group) {
     float values[4];
     u32 pairs[2];
     fragment_group(block, group, values);
-    scale_group<kElement>(args, scale, row, column + 8 * group, values);
     round_group<kElement>(values, pairs);
     store_group(args, aligned, row, column + 8 * group, pairs);
   }

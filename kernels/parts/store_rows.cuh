@@ -55,7 +55,7 @@ __device__ __forceinline__ void write_staged_row(const GemmArgs& args, u32 stage
 template <int kElement, int kColumns, class Accumulator, int kCount>
 __device__ __forceinline__ void store_block_rows(const GemmArgs& args, Scale scale, int row,
                                                  int column, u32 staging,
-                                                 const Accumulator (&block)[kCount]) {
+                                                 Accumulator (&block)[kCount]) {
   const u32 lane = threadIdx.x % 32;
   const u32 warp = threadIdx.x / 32 % 4;
   const u32 staged = staging + warp * (16 * kRowChunkBytes);
@@ -65,15 +65,21 @@ __device__ __forceinline__ void store_block_rows(const GemmArgs& args, Scale sca
   constexpr int kChunks = kColumns / kRowChunkColumns;
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) {
+    if constexpr (kColumns <= 128) {
+      scale_groups<kElement, 8, kColumns / 8>(args, scale, fragment_row, fragment_column, 8 * chunk,
+                                              block);
+    }
 #pragma unroll
     for (int group = 0; group < 8; group += 2) {
+      if constexpr (kColumns > 128) {  // no registers to spare for more at a time
+        scale_groups<kElement, 2, kColumns / 8>(args, scale, fragment_row, fragment_column,
+                                                8 * chunk + group, block);
+      }
       u32 pairs[2][2];
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         float values[4];
         fragment_group(block, 8 * chunk + group + i, values);
-        scale_group<kElement>(args, scale, fragment_row,
-                              fragment_column + 8 * (8 * chunk + group + i), values);
         round_group<kElement>(values, pairs[i]);
       }
       stmatrix_x4(

@@ -48,8 +48,7 @@ struct Staging {
 template <int kElement, int kColumns, class Accumulator, int kCount>
 __device__ __forceinline__ void store_block_tma(const GemmArgs& args, const TensorMap& map_d,
                                                 Scale scale, int row, int column, Staging& staging,
-                                                u32 barrier_id,
-                                                const Accumulator (&block)[kCount]) {
+                                                u32 barrier_id, Accumulator (&block)[kCount]) {
   constexpr int kBoxColumns = store_box_columns(kColumns);
   constexpr int kBufferColumns = store_buffer_columns(kColumns);
   constexpr int kBuffers = store_buffers(kColumns);
@@ -68,22 +67,22 @@ __device__ __forceinline__ void store_block_tma(const GemmArgs& args, const Tens
 
 #pragma unroll
   for (int first = 0; first < kColumns; first += kBufferColumns) {
-    constexpr int kLast = kColumns;
-    const int groups = (kLast - first < kBufferColumns ? kLast - first : kBufferColumns) / 8;
+    scale_groups<kElement, kBufferColumns / 8, kColumns / 8>(args, scale, fragment_row,
+                                                             fragment_column, first / 8, block);
     const u32 buffer = staging.address + staging.offset;
     if constexpr (kBuffers == 2) staging.offset = kBufferColumns * 64 * 2 - staging.offset;
     if (thread == 0) tma_store_wait_read<kBuffers - 1>();
     named_barrier_sync(barrier_id, 128);
 #pragma unroll
-    for (int group = 0; group < groups; group += 2) {
-      const bool paired = group + 1 < groups;
+    for (int group = 0; group < kBufferColumns / 8; group += 2) {
+      // Conditions instead of a shorter loop: the trip count must be a constant to be unrolled.
+      if (first + 8 * group >= kColumns) continue;
+      const bool paired = group + 1 < kBufferColumns / 8 && first + 8 * (group + 1) < kColumns;
       u32 pairs[2][2];
 #pragma unroll
       for (int i = 0; i < (paired ? 2 : 1); ++i) {
         float values[4];
         fragment_group(block, first / 8 + group + i, values);
-        scale_group<kElement>(args, scale, fragment_row, fragment_column + first + 8 * (group + i),
-                              values);
         round_group<kElement>(values, pairs[i]);
       }
       const u32 my_group = static_cast<u32>(group) + (paired ? address_group : 0u);
@@ -99,7 +98,8 @@ __device__ __forceinline__ void store_block_tma(const GemmArgs& args, const Tens
     named_barrier_sync(barrier_id, 128);
     if (thread == 0) {
 #pragma unroll
-      for (int box = 0; box < groups / static_cast<int>(kGroupsPerBox); ++box) {
+      for (int box = 0; box < kBufferColumns / kBoxColumns; ++box) {
+        if (first + box * kBoxColumns >= kColumns) continue;
         tma_store(map_d, buffer + static_cast<u32>(box * kBoxBytes),
                   column + first + box * kBoxColumns, row);
       }

@@ -79,17 +79,52 @@ __device__ __forceinline__ void add_c_pair(const GemmArgs& args, float beta, int
 }
 
 // alpha and beta * C applied to one group of a fragment; `row`, `column` are those of its first
-// value. The column passes through an asm statement so that the optimiser cannot see hundreds of
+// value. Both pass through an asm statement so that the optimiser cannot see hundreds of
 // related addresses and keep them in registers that the big tiles need for accumulators.
 template <int kElement>
 __device__ __forceinline__ void scale_group(const GemmArgs& args, Scale scale, int row, int column,
                                             float (&values)[4]) {
-  if (scale.identity()) return;
-  asm volatile("" : "+r"(column));
+  asm volatile("" : "+r"(row), "+r"(column));
 #pragma unroll
   for (int i = 0; i < 4; ++i) values[i] = scale.product(values[i]);
   add_c_pair<kElement>(args, scale.beta, row, column, values[0], values[1]);
   add_c_pair<kElement>(args, scale.beta, row + 8, column, values[2], values[3]);
+}
+
+template <int kCount>
+__device__ __forceinline__ void put_fragment_group(float (&registers)[kCount], int group,
+                                                   const float (&values)[4]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) registers[4 * group + i] = values[i];
+}
+
+// f16 accumulators come with f16 elements: this rounding is the final one.
+template <int kCount>
+__device__ __forceinline__ void put_fragment_group(u32 (&registers)[kCount], int group,
+                                                   const float (&values)[4]) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    registers[2 * group + i] = pack_elements<kElementF16>(values[2 * i], values[2 * i + 1]);
+  }
+}
+
+// alpha and beta * C applied to groups first .. first + kGroups - 1 of a block of kBlockGroups;
+// `row`, `column` are those of the thread's first value in the block. A piece of code of its own,
+// jumped over where alpha is 1 and beta 0: code that is run once from cold costs what it fetches,
+// so the common way must not be strewn over branches around this.
+template <int kElement, int kGroups, int kBlockGroups, class Accumulator, int kCount>
+__device__ __forceinline__ void scale_groups(const GemmArgs& args, Scale scale, int row, int column,
+                                             int first, Accumulator (&block)[kCount]) {
+  if (scale.identity()) return;
+#pragma unroll
+  for (int i = 0; i < kGroups; ++i) {
+    const int group = first + i;
+    if (group >= kBlockGroups) continue;
+    float values[4];
+    fragment_group(block, group, values);
+    scale_group<kElement>(args, scale, row, column + 8 * group, values);
+    put_fragment_group(block, group, values);
+  }
 }
 
 // Rounds one group: `pairs[0]` is the upper row, `pairs[1]` the lower.

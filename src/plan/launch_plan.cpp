@@ -1,5 +1,6 @@
 #include "plan/launch_plan.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -37,6 +38,24 @@ Result<void> check_strides(const LaunchRecipe& recipe, const Problem& problem) {
               describe(problem), unit);
 }
 
+// The tile order, and what tile_at() in the kernels divides by; counts are of clusters.
+void fill_order(const LaunchRecipe& recipe, gemmsmith_kernels::GemmArgs& args) {
+  using gemmsmith_kernels::reciprocal;
+  const auto count_m = static_cast<unsigned>(ceil_div(args.tiles_m, recipe.cluster_m));
+  const auto count_n = static_cast<unsigned>(ceil_div(args.tiles_n, recipe.cluster_n));
+  const bool along_m = args.raster == gemmsmith_kernels::kRasterAlongM;
+  const unsigned minor_count = along_m ? count_m : count_n;
+  const unsigned major_count = along_m ? count_n : count_m;
+  // A wider band than there are tiles is the same order, but its size might not fit 32 bits.
+  const unsigned group = std::min(static_cast<unsigned>(args.group), minor_count);
+  args.group = static_cast<int>(group);
+  const unsigned left = minor_count % group;
+  args.band_reciprocal = reciprocal(group * major_count);
+  args.width_reciprocal = reciprocal(group);
+  args.last_width_reciprocal = reciprocal(left == 0 ? group : left);
+  args.split_reciprocal = reciprocal(static_cast<unsigned>(args.split_k));
+}
+
 void fill_args(const LaunchRecipe& recipe, const Problem& problem,
                gemmsmith_kernels::GemmArgs& args) {
   args.lda = problem.lda;
@@ -53,6 +72,7 @@ void fill_args(const LaunchRecipe& recipe, const Problem& problem,
   args.group = recipe.group;
   args.raster = recipe.raster;
   args.split_k = recipe.split_k;
+  fill_order(recipe, args);
 }
 
 void fill_maps(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& plan) {

@@ -72,6 +72,36 @@ TEST(LaunchPlan, ArgumentsCarryTheProblem) {
   EXPECT_FALSE(plan->has_tensor_maps);
 }
 
+// divide() of kernels/parts/tile_order.cuh: the high product, corrected by at most one.
+unsigned divided(unsigned dividend, unsigned divisor, unsigned reciprocal) {
+  const auto low = static_cast<unsigned>(std::uint64_t{dividend} * reciprocal >> 32);
+  return dividend - low * divisor >= divisor ? low + 1 : low;
+}
+
+TEST(LaunchPlan, ReciprocalsDivideExactly) {
+  for (const unsigned divisor : {1U, 2U, 3U, 7U, 16U, 1000U, 65537U, 0x7fffffffU, 0x80000000U})
+    for (const unsigned near : {0U, 1U, divisor, 12345U, 0x7fffffffU})
+      for (unsigned dividend = near - (near > 2 ? 2 : near); dividend < near + 3; ++dividend)
+        EXPECT_EQ(divided(dividend, divisor, gemmsmith_kernels::reciprocal(divisor)),
+                  dividend / divisor)
+            << dividend << " / " << divisor;
+}
+
+TEST(LaunchPlan, TileOrderKnowsItsBands) {
+  // Clusters of 2 x 1: 5 x 7 of them, walked along n in bands of 4 and 3.
+  const auto plan = plan_of("sm90_ws:w2.m128.n128.cm2.s3.g4.r1", problem_of(1280, 896, 512));
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(plan->args.band_reciprocal, gemmsmith_kernels::reciprocal(4 * 5));
+  EXPECT_EQ(plan->args.width_reciprocal, gemmsmith_kernels::reciprocal(4));
+  EXPECT_EQ(plan->args.last_width_reciprocal, gemmsmith_kernels::reciprocal(3));
+  EXPECT_EQ(plan->args.split_reciprocal, gemmsmith_kernels::reciprocal(1));
+  // A band is no wider than there are tiles.
+  const auto narrow = plan_of("sm90_ws:n128.g8.r1", problem_of(1280, 256, 512));
+  ASSERT_TRUE(narrow) << narrow.error().what;
+  EXPECT_EQ(narrow->args.group, 2);
+  EXPECT_EQ(narrow->args.last_width_reciprocal, gemmsmith_kernels::reciprocal(2));
+}
+
 TEST(LaunchPlan, TensorMapsDescribeTheOperands) {
   Problem problem = problem_of(300, 1000, 520);
   problem.lda = 528;
