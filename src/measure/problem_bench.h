@@ -94,7 +94,9 @@ class ProblemBench {
   Result<void> screen_group(std::span<const Candidate> candidates, std::size_t first,
                             std::size_t count, Setting setting, const BenchEvents& events);
   Result<void> time_group(std::span<Entry> entries, Setting setting);
-  Result<Measurement> final_row(const Candidate& candidate, Launch& launch, Setting setting);
+  // `wanted` quadruples, fewer where they would take too long.
+  Result<Measurement> final_row(const Candidate& candidate, Launch& launch, Setting setting,
+                                int wanted);
   Result<std::vector<Quadruple>> time_pairs(const TimedGraph& candidate, const TimedGraph& baseline,
                                             const TimedGraph* foreign, int quadruples);
   // One more replay into a poisoned D, then a look at it.
