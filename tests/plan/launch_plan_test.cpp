@@ -96,7 +96,7 @@ TEST(LaunchPlan, TileOrderKnowsItsBands) {
   EXPECT_EQ(plan->args.last_width_reciprocal, gemmsmith_kernels::reciprocal(3));
   EXPECT_EQ(plan->args.split_reciprocal, gemmsmith_kernels::reciprocal(1));
   // A band is no wider than there are tiles.
-  const auto narrow = plan_of("sm90_ws:n128.g8.r1", problem_of(1280, 256, 512));
+  const auto narrow = plan_of("sm90_ws:n128.r1", problem_of(1280, 256, 512));
   ASSERT_TRUE(narrow) << narrow.error().what;
   EXPECT_EQ(narrow->args.group, 2);
   EXPECT_EQ(narrow->args.last_width_reciprocal, gemmsmith_kernels::reciprocal(2));
