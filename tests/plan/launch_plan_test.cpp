@@ -320,7 +320,7 @@ TEST_F(Launching, PrepareLowersAPersistentGridToWhatIsResident) {
 
 // Plans that differ in split_k share a kernel; preparing the smaller must not starve the larger.
 TEST_F(Launching, PreparingASmallerPlanLeavesALargerOneLaunchable) {
-  const Problem problem = problem_of(64, 64, 8192);
+  const Problem problem = problem_of(64, 64, 4096);
   const CUfunction function = function_of("fake sm90_ws");
   // 8 groups of columns: 3 ranks hold room for 9, 8 ranks for 8.
   auto large = plan_of("sm90_ws:n64.k128.e1.sp1.sk3", problem);
@@ -330,8 +330,10 @@ TEST_F(Launching, PreparingASmallerPlanLeavesALargerOneLaunchable) {
   ASSERT_GT(large->shared_bytes, small->shared_bytes);
   for (auto* plan : {&*large, &*small, &*large, &*small})
     ASSERT_TRUE(prepare(driver_, *plan, function));
+  std::vector<std::uint16_t> a(64 * 4096);
+  std::vector<std::uint16_t> b(64 * 4096);
   for (auto* plan : {&*large, &*small}) {
-    auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_});
+    auto bound = bind(driver_, *plan, {a.data(), b.data(), nullptr, &d_});
     ASSERT_TRUE(bound) << bound.error().what;
     EXPECT_EQ(launch(driver_, *plan, *bound, function, nullptr), CUDA_SUCCESS);
   }
