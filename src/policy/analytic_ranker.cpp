@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "policy/kernel_catalogue.h"
 #include "policy/kernel_model.h"
@@ -14,10 +16,13 @@ namespace {
 // Only the best kernels at their plain launch get their launch-time parameters varied; ranking the
 // variants of all would take ten times as long and change nothing near the front.
 constexpr std::size_t kKernelsVaried = 96;
-// No tile size may take more than this share of the list, no family more than that: the model is
-// wrong somewhere, and a list of near-twins would be wrong everywhere at once.
-constexpr double kTileShare = 0.15;
-constexpr double kFamilyShare = 0.85;
+// Of any beginning of the list, no tile size may take more than this share, no family more than
+// that, clusters no more than that: the model is wrong somewhere, and a list of near-twins would be
+// wrong everywhere at once. The first few are free.
+constexpr double kTileShare = 0.16;
+constexpr double kFamilyShare = 0.95;
+constexpr double kClusterShare = 0.3;
+constexpr int kFree = 4;
 // Each further variant of a kernel is ranked as if it were this much slower: where the model sees
 // no difference between tile orders, other kernels come first.
 constexpr double kVariantPenalty = 0.02;
@@ -76,13 +81,14 @@ class LaunchVariants {
   std::vector<Config> orders(const Config& launch) const {
     std::vector<Config> launches = {launch};
     if (tiles(launch) <= target_.sm_count) return launches;
-    for (const int raster : {0, 1})
-      for (const int group : {1, 4, 8, 16, 32}) {
-        Config other = launch;
-        other.set("raster", raster);
-        other.set("group", group);
-        if (!(other == launch)) launches.push_back(std::move(other));
-      }
+    // The model hardly tells them apart; first those that won most often where it mattered.
+    for (const auto& [raster, group] : std::initializer_list<std::pair<int, int>>{
+             {0, 16}, {0, 4}, {1, 8}, {1, 16}, {0, 1}, {0, 32}, {0, 8}, {1, 4}, {1, 1}, {1, 32}}) {
+      Config other = launch;
+      other.set("raster", raster);
+      other.set("group", group);
+      if (!(other == launch)) launches.push_back(std::move(other));
+    }
     return launches;
   }
 
@@ -128,32 +134,79 @@ std::vector<Config> catalogue_of(const Target& target, const Problem& problem) {
   return found->second;
 }
 
-// Takes from a sorted list while shares and the variants of one kernel allow, then fills up with
-// what was passed over.
-std::vector<Config> take_diverse(const std::vector<Ranked>& ranked, int limit, int per_kernel) {
-  const auto cap = [&](double share) { return std::max(1, static_cast<int>(share * limit)); };
-  std::map<std::string, int> of_kernel;
-  std::map<std::tuple<const Family*, int, int>, int> of_tile;
-  std::map<const Family*, int> of_family;
-  std::vector<Config> taken;
-  std::vector<const Config*> passed_over;
-  for (const Ranked& entry : ranked) {
-    if (static_cast<int>(taken.size()) == limit) return taken;
-    const Config& config = entry.config;
-    int& kernel = of_kernel[kernel_text(config)];
-    if (kernel == per_kernel) continue;
-    int& tile = of_tile[{config.family, config.at("tile_m"), config.at("tile_n")}];
-    int& family = of_family[config.family];
-    if (tile == cap(kTileShare) || family == cap(kFamilyShare)) {
-      passed_over.push_back(&config);
-      continue;
+bool is_cluster(const Config& config) {
+  return is_hopper(config) && config.at("cluster_m") * config.at("cluster_n") > 1;
+}
+
+// What a config takes a share of, as numbers.
+class Groups {
+ public:
+  explicit Groups(const std::vector<Ranked>& ranked) {
+    for (const Ranked& entry : ranked) {
+      const Config& config = entry.config;
+      of_.push_back(
+          {number("kernel " + kernel_text(config)),
+           number(std::string(config.family->name) + " tile " +
+                  std::to_string(config.at("tile_m")) + "x" + std::to_string(config.at("tile_n"))),
+           number("family " + std::string(config.family->name)),
+           is_cluster(config) ? number("cluster") : -1});
     }
-    ++kernel, ++tile, ++family;
-    taken.push_back(config);
+    taken_.resize(numbers_.size());
   }
-  for (const Config* config : passed_over) {
-    if (static_cast<int>(taken.size()) == limit) break;
-    if (of_kernel[kernel_text(*config)]++ < per_kernel) taken.push_back(*config);
+
+  bool kernel_has_room(std::size_t entry, int per_kernel) const {
+    return count(of_[entry].kernel) < per_kernel;
+  }
+  bool has_room(std::size_t entry, std::size_t list) const {
+    const auto fits = [&](int group, double share) {
+      const double most = std::max<double>(kFree, share * static_cast<double>(list + 1));
+      return count(group) + 1 <= most;
+    };
+    const Of& of = of_[entry];
+    // A family's share is wide: it binds only once the list is long enough to give one away.
+    return fits(of.tile, kTileShare) && fits(of.cluster, kClusterShare) &&
+           (static_cast<double>(list) < 1 / (1 - kFamilyShare) || fits(of.family, kFamilyShare));
+  }
+  void take(std::size_t entry) {
+    const Of& of = of_[entry];
+    for (const int group : {of.kernel, of.tile, of.family, of.cluster})
+      if (group >= 0) ++taken_[static_cast<std::size_t>(group)];
+  }
+
+ private:
+  struct Of {
+    int kernel, tile, family, cluster;  // -1: none
+  };
+  int number(const std::string& name) {
+    return numbers_.emplace(name, static_cast<int>(numbers_.size())).first->second;
+  }
+  int count(int group) const { return group < 0 ? 0 : taken_[static_cast<std::size_t>(group)]; }
+
+  std::map<std::string, int> numbers_;
+  std::vector<Of> of_;
+  std::vector<int> taken_;
+};
+
+// The best entry whose groups have room in the list so far, again and again; where none has, the
+// best whose kernel has.
+std::vector<Config> take_diverse(const std::vector<Ranked>& ranked, int limit, int per_kernel) {
+  Groups groups(ranked);
+  std::vector<bool> used(ranked.size());
+  std::vector<Config> taken;
+  while (static_cast<int>(taken.size()) < limit) {
+    std::size_t chosen = ranked.size();
+    for (std::size_t i = 0; i < ranked.size(); ++i) {
+      if (used[i] || !groups.kernel_has_room(i, per_kernel)) continue;
+      if (groups.has_room(i, taken.size())) {
+        chosen = i;
+        break;
+      }
+      if (chosen == ranked.size()) chosen = i;
+    }
+    if (chosen == ranked.size()) break;
+    used[chosen] = true;
+    groups.take(chosen);
+    taken.push_back(ranked[chosen].config);
   }
   return taken;
 }

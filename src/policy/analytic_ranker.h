@@ -1,5 +1,6 @@
 // analytic_ranker.h -- a config's predicted time from first principles: waves, bytes, pipeline
-// fill, launch. No measurement goes in; it orders candidates and starts the searches.
+// fill, launch. Its constants were fitted once, no measurement goes in at run time; it orders
+// candidates and starts the searches.
 #pragma once
 
 #include <vector>

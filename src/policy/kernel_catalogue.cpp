@@ -33,19 +33,22 @@ std::vector<HopperRow> hopper_rows() {
   std::vector<HopperRow> rows;
   for (const int n : {16, 32, 64, 128}) {
     rows.push_back({Kind::kSingle, 64, n, 64, {2, 4, 8}});
-    rows.push_back({Kind::kSingle, 64, n, 128, {2, 4, 6}});
+    rows.push_back({Kind::kSingle, 64, n, 128, {2, 4, 6, 8}});
     rows.push_back({Kind::kSingleSplit, 64, n, 64, {2, 4}});
-    rows.push_back({Kind::kSingleSplit, 64, n, 128, {2, 4}});
+    rows.push_back({Kind::kSingleSplit, 64, n, 128, {2, 4, 6}});
   }
-  for (const int n : {8, 24, 48, 96, 192}) rows.push_back({Kind::kSingle, 64, n, 128, {2, 4}});
+  for (const int n : {8, 24, 48}) rows.push_back({Kind::kSingle, 64, n, 128, {2, 4, 6}});
+  for (const int n : {96, 192}) rows.push_back({Kind::kSingle, 64, n, 128, {2, 4}});
+  for (const int n : {24, 48}) rows.push_back({Kind::kSingleSplit, 64, n, 128, {4, 6}});
   for (const int n : {48, 96, 192, 256}) rows.push_back({Kind::kSingle, 64, n, 64, {2, 4}});
   rows.push_back({Kind::kSingleSplit, 64, 8, 128, {2, 4}});
-  rows.push_back({Kind::kSingleSplit, 64, 96, 128, {3}});
+  rows.push_back({Kind::kSingleSplit, 64, 96, 128, {3, 4}});
   rows.push_back({Kind::kSingleSplit, 64, 192, 64, {4}});
+  rows.push_back({Kind::kSingleSplit, 64, 192, 128, {3}});
   for (const int n : {32, 64, 128}) rows.push_back({Kind::kSingle, 128, n, 64, {2, 4}});
   rows.push_back({Kind::kSingle, 128, 64, 128, {2, 4}});
   rows.push_back({Kind::kSingle, 64, 64, 64, {8}, {{2, 1}, {1, 2}}});
-  rows.push_back({Kind::kSingle, 64, 32, 128, {4}, {{2, 1}, {4, 1}}});
+  rows.push_back({Kind::kSingle, 64, 32, 128, {4}, {{2, 1}}});
   rows.push_back({Kind::kSingle, 64, 64, 128, {4}, {{2, 1}, {1, 2}}});
 
   rows.push_back({Kind::kCooperative, 128, 32, 128, {2, 4}});
@@ -62,27 +65,29 @@ std::vector<HopperRow> hopper_rows() {
   rows.push_back({Kind::kCooperative, 128, 192, 64, {4}, {{2, 1}, {1, 2}}});
   rows.push_back({Kind::kCooperative, 128, 208, 64, {4}});
   rows.push_back({Kind::kCooperative, 128, 256, 64, {2, 3}});
-  rows.push_back({Kind::kCooperative, 128, 256, 64, {4}, {{1, 1}, {2, 1}, {1, 2}, {2, 2}}});
+  rows.push_back({Kind::kCooperative, 128, 256, 64, {4}, kEveryCluster});
   rows.push_back({Kind::kCooperative, 128, 256, 128, {2}, {{1, 1}, {2, 1}}});
   rows.push_back({Kind::kCooperative, 64, 128, 64, {4, 8}});
   rows.push_back({Kind::kCooperative, 64, 128, 128, {4}});
-  rows.push_back({Kind::kCooperative, 64, 256, 64, {2, 4}, {{1, 1}, {2, 1}}});
+  rows.push_back({Kind::kCooperative, 64, 256, 64, {2}});
+  rows.push_back({Kind::kCooperative, 64, 256, 64, {4}, {{1, 1}, {2, 1}}});
   rows.push_back({Kind::kCooperative, 192, 64, 64, {4}});
   rows.push_back({Kind::kCooperative, 192, 128, 64, {2}});
   rows.push_back({Kind::kCooperative, 192, 128, 64, {4}, kEveryCluster});
   rows.push_back({Kind::kCooperative, 192, 192, 64, {kMostThatFit}, kEveryCluster});
   rows.push_back({Kind::kCooperative, 192, 256, 64, {3}, kEveryCluster});
-  rows.push_back({Kind::kCooperative, 256, 64, 64, {2, 4}, kEveryCluster});
+  rows.push_back({Kind::kCooperative, 256, 64, 64, {2}});
+  rows.push_back({Kind::kCooperative, 256, 64, 64, {4}, kEveryCluster});
   rows.push_back({Kind::kCooperative, 256, 96, 64, {kMostThatFit}});
   rows.push_back({Kind::kCooperative, 256, 128, 64, {2, 3}});
-  rows.push_back({Kind::kCooperative, 256, 128, 64, {4}, {{1, 1}, {2, 1}, {1, 2}, {2, 2}}});
+  rows.push_back({Kind::kCooperative, 256, 128, 64, {4}, kEveryCluster});
   rows.push_back({Kind::kCooperative, 256, 160, 64, {3}, kEveryCluster});
   rows.push_back({Kind::kCooperative, 256, 192, 64, {3}, kEveryCluster});
   rows.push_back({Kind::kCooperative, 256, 256, 64, {3}, kEveryCluster});  // f16 accumulation
 
   for (const int n : {64, 128}) {
     rows.push_back({Kind::kCooperativeSplit, 128, n, 64, {4, 6}});
-    rows.push_back({Kind::kCooperativeSplit, 128, n, 128, {2, 3}});
+    rows.push_back({Kind::kCooperativeSplit, 128, n, 128, {2, 3, 4}});
   }
   rows.push_back({Kind::kCooperativeSplit, 128, 192, 64, {3}});
   rows.push_back({Kind::kCooperativeSplit, 128, 256, 64, {3}});
@@ -91,13 +96,17 @@ std::vector<HopperRow> hopper_rows() {
   rows.push_back({Kind::kPingpong, 64, 64, 64, {4, 8}});
   rows.push_back({Kind::kPingpong, 64, 128, 64, {4, 8}});
   rows.push_back({Kind::kPingpong, 64, 192, 64, {4}});
+  rows.push_back({Kind::kPingpong, 64, 128, 128, {4}});
   rows.push_back({Kind::kPingpong, 64, 256, 64, {4}, kEveryCluster});
+  rows.push_back({Kind::kPingpong, 64, 256, 64, {kMostThatFit}});
   rows.push_back({Kind::kPingpong, 128, 64, 64, {4, 8}, {{1, 1}, {1, 2}}});
-  rows.push_back({Kind::kPingpong, 128, 96, 64, {4}});
-  rows.push_back({Kind::kPingpong, 128, 128, 64, {4}});
+  rows.push_back({Kind::kPingpong, 128, 64, 128, {4}});
+  rows.push_back({Kind::kPingpong, 128, 96, 64, {4, kMostThatFit}});
+  rows.push_back({Kind::kPingpong, 128, 128, 64, {3, 4, 5}});
   rows.push_back({Kind::kPingpong, 128, 128, 64, {kMostThatFit}, kEveryCluster});
-  rows.push_back({Kind::kPingpong, 128, 128, 128, {2}});
-  rows.push_back({Kind::kPingpong, 128, 160, 64, {4}});
+  rows.push_back({Kind::kPingpong, 128, 128, 128, {2, 3}});
+  rows.push_back({Kind::kPingpong, 128, 160, 64, {4, kMostThatFit}});
+  rows.push_back({Kind::kPingpong, 128, 192, 64, {3}});
   rows.push_back({Kind::kPingpong, 128, 192, 64, {4}, kEveryCluster});
   rows.push_back({Kind::kPingpong, 128, 256, 64, {3}});  // f16 accumulation
   rows.push_back({Kind::kPingpong, 192, 64, 64, {4}});
