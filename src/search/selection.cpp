@@ -7,6 +7,13 @@
 
 namespace gemmsmith {
 
+namespace {
+
+// Screening is off by a few percent at most: who looks this bad there does not win full pairs.
+constexpr double kHopelessBelow = 0.95;
+
+}  // namespace
+
 double Finalist::ratio() const { return std::sqrt(chained.ratio * foreign.ratio); }
 
 std::vector<std::string> choose_finalists(std::span<const Contender> contenders, int count,
@@ -30,8 +37,11 @@ std::vector<std::string> choose_finalists(std::span<const Contender> contenders,
                           [&](const Contender* c) { return c == &*best; });
   }
   std::vector<std::string> chosen;
-  for (const Contender* contender : order)
-    if (static_cast<int>(chosen.size()) < count) chosen.push_back(contender->config);
+  for (const Contender* contender : order) {
+    if (static_cast<int>(chosen.size()) >= count) break;
+    const bool hopeless = std::min(contender->chained, contender->foreign) < kHopelessBelow;
+    if (chosen.empty() || !hopeless) chosen.push_back(contender->config);
+  }
   return chosen;
 }
 

@@ -41,7 +41,8 @@ struct Contender {
 // The `count` of one kind that deserve full pairs, best first: those that promise to win in both
 // settings by the geometric mean, then those whose weaker setting is the least bad.
 // `with_best_chained` keeps the first place for the best back to back, which may lose the other
-// setting: it is what our kernels can do alone. Ties go to the contender named first.
+// setting: it is what our kernels can do alone. Behind the first place, who is too far behind in
+// its weaker setting to win is left out. Ties go to the contender named first.
 std::vector<std::string> choose_finalists(std::span<const Contender> contenders, int count,
                                           bool with_best_chained);
 

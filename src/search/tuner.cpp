@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/hash.h"
@@ -39,6 +40,7 @@ class ProblemTuner {
     GEMMSMITH_TRY(rows_, run_.store().measurements(run_.environment(), problem()));
     GEMMSMITH_CHECK(measure_baselines());
     GEMMSMITH_CHECK(screen_ours());
+    GEMMSMITH_CHECK(screen_twins());
     GEMMSMITH_CHECK(screen_vendor());
     GEMMSMITH_CHECK(semifinal());
     GEMMSMITH_TRY(const std::vector<Measurement> finals, measure_finals());
@@ -144,6 +146,29 @@ class ProblemTuner {
     return {};
   }
 
+  // The config launched the other way: with programmatic dependent launch instead of without, or
+  // the reverse. Null where the family knows no such thing or the space lacks it.
+  std::optional<Config> twin_of(Config config) const {
+    if (config.family->index_of("pdl") < 0) return std::nullopt;
+    config.set("pdl", 1 - config.at("pdl"));
+    if (!options().candidates) return config;
+    const std::vector<Config> offered = options().candidates(problem());
+    if (std::find(offered.begin(), offered.end(), config) == offered.end()) return std::nullopt;
+    return config;
+  }
+
+  // Programmatic dependent launch gains up to 1 us where a kernel follows itself and costs 0.2 us
+  // where it follows another (docs/experiments.md), so the favourites are also tried the other way.
+  Result<void> screen_twins() {
+    std::vector<Config> twins;
+    for (const Config& config : best_screened(Kind::kKernel, twin_count()))
+      if (const auto twin = twin_of(config)) twins.push_back(*twin);
+    if (twins.empty()) return {};
+    return screen(twins, Setting::kChained, "screen");
+  }
+
+  int twin_count() const { return (options().semifinalists + 1) / 2; }
+
   Result<void> screen_vendor() {
     if (options().vendor_budget <= 0) return {};
     GEMMSMITH_CHECK(may_go_on());
@@ -162,8 +187,8 @@ class ProblemTuner {
   Result<void> semifinal() {
     const Measurement* const baseline = lt_tuned();
     if (baseline == nullptr || baseline->median_us > kSettingsAgreeUs) return {};
-    std::vector<Config> favourites = best_screened(Kind::kKernel, options().semifinalists);
-    const std::vector<Config> vendor = best_screened(Kind::kVendor, options().vendor_semifinalists);
+    std::vector<Config> favourites = favourites_of(Kind::kKernel, options().semifinalists);
+    const std::vector<Config> vendor = favourites_of(Kind::kVendor, options().vendor_semifinalists);
     favourites.insert(favourites.end(), vendor.begin(), vendor.end());
     if (favourites.empty()) return {};
     return screen(favourites, Setting::kForeign, "semifinal");
@@ -179,7 +204,7 @@ class ProblemTuner {
   std::vector<Config> finalists_of(Kind kind, int semifinalists, int count) const {
     std::vector<Contender> contenders;
     std::vector<Contender> chained_only;
-    for (const Config& config : best_screened(kind, std::max(semifinalists, count))) {
+    for (const Config& config : favourites_of(kind, std::max(semifinalists, count))) {
       const double chained = screened(config, Setting::kChained)->ratio;
       const Measurement* const foreign = screened(config, Setting::kForeign);
       chained_only.push_back({to_text(config), chained, chained});
@@ -192,6 +217,21 @@ class ProblemTuner {
     for (const std::string& text : choose_finalists(contenders, count, kind == Kind::kKernel))
       if (const auto config = parse_config(text, all_families())) configs.push_back(*config);
     return configs;
+  }
+
+  // Who enters the semi-final: the best back to back, and the twins of the best of them, which are
+  // slower there by design.
+  std::vector<Config> favourites_of(Kind kind, int count) const {
+    std::vector<Config> favourites = best_screened(kind, count);
+    const auto best = std::min(favourites.size(), static_cast<std::size_t>(twin_count()));
+    for (std::size_t i = 0; kind == Kind::kKernel && i < best; ++i) {
+      const auto twin = twin_of(favourites[i]);
+      if (!twin || std::find(favourites.begin(), favourites.end(), *twin) != favourites.end())
+        continue;
+      const Measurement* const row = screened(*twin, Setting::kChained);
+      if (row != nullptr && row->status == Status::kOk) favourites.push_back(*twin);
+    }
+    return favourites;
   }
 
   // The best screened configs of a kind, back to back.

@@ -122,6 +122,12 @@ TEST(Selection, WhereNobodyWinsBothTheWeakerSettingDecides) {
   EXPECT_EQ(choose_finalists(contenders, 1, false), (Names{"near"}));
 }
 
+TEST(Selection, BehindTheFirstPlaceTheHopelessAreLeftOut) {
+  const Contender contenders[] = {{"raw", 1.3, 0.8}, {"hopeless", 1.1, 0.94}};
+  EXPECT_EQ(choose_finalists(contenders, 2, true), (Names{"raw"}));
+  EXPECT_EQ(choose_finalists(contenders, 2, false), (Names{"hopeless"}));
+}
+
 TEST(Selection, FewerContendersThanPlacesAreAllFinalists) {
   const Contender contenders[] = {{"only", 0.5, 0.5}};
   EXPECT_EQ(choose_finalists(contenders, 2, true), (Names{"only"}));

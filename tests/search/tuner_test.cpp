@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <string>
 
 #include <algorithm>
 #include <map>
@@ -92,9 +93,12 @@ TEST_F(TunerTest, MeasuresWhatItPromisesAndStoresAWinner) {
       }
       if (m.kind != Kind::kKernel && m.kind != Kind::kVendor) ++baselines;
     }
-    EXPECT_EQ(kernels, 20);
+    // The budget, and the twins of the four best where the strategy had not asked for them.
+    EXPECT_GE(kernels, 20);
+    EXPECT_LE(kernels, 20 + 4);
     EXPECT_EQ(vendor, 6);
-    EXPECT_EQ(semifinal, 8 + 4);
+    EXPECT_GE(semifinal, 8 + 4);
+    EXPECT_LE(semifinal, 8 + 4 + 4);
     EXPECT_EQ(baselines, 4);
     const auto winner = *store.winner(environment, problem);
     ASSERT_TRUE(winner);
@@ -103,6 +107,33 @@ TEST_F(TunerTest, MeasuresWhatItPromisesAndStoresAWinner) {
   }
   EXPECT_EQ(store.runs()->size(), 1U);
   EXPECT_EQ(store.runs()->at(0).conditions, R"({"clock_mhz":1980})");
+}
+
+// Programmatic dependent launch gains where a kernel follows itself and costs elsewhere: whoever is
+// best back to back is also seen without it (or with it), in both settings.
+TEST_F(TunerTest, TheBestIsTriedWithAndWithoutProgrammaticLaunch) {
+  FakeBench bench;
+  Store store = open();
+  must_tune(bench, store);
+  for (const Problem& problem : problems_) {
+    std::map<std::string, double> chained;
+    std::set<std::string> foreign;
+    const auto rows = *store.measurements(environment_of(bench), problem);
+    for (const StoredMeasurement& row : rows) {
+      const Measurement& m = row.measurement;
+      if (m.kind != Kind::kKernel || m.stage != Stage::kScreen) continue;
+      if (m.setting == Setting::kChained) chained[m.config] = m.ratio;
+      if (m.setting == Setting::kForeign) foreign.insert(m.config);
+    }
+    const auto best =
+        std::max_element(chained.begin(), chained.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    Config twin = *parse_config(best->first, kernel_families());
+    twin.set("pdl", 1 - twin.at("pdl"));
+    EXPECT_EQ(chained.count(to_text(twin)), 1U) << best->first;
+    EXPECT_EQ(foreign.count(best->first), 1U);
+    EXPECT_EQ(foreign.count(to_text(twin)), 1U);
+  }
 }
 
 TEST_F(TunerTest, ASecondRunMeasuresNothing) {
@@ -122,7 +153,8 @@ TEST_F(TunerTest, ALargerBudgetOnlyMeasuresTheRest) {
   const auto first = bench.screened;
   options_.budget = 32;
   must_tune(bench, store);
-  EXPECT_EQ(bench.screened.size(), first.size() + 2 * 12);
+  // Twelve more of each problem; the first run's twins may be among them.
+  EXPECT_GE(bench.screened.size(), first.size() + 2 * (12 - 4));
   for (const auto& [config, times] : bench.screened) EXPECT_EQ(times, 1) << config;
 }
 
@@ -308,8 +340,8 @@ TEST_F(TunerTest, AChangedKernelIsMeasuredAgain) {
   must_tune(bench, store);
   int twice = 0;
   for (const auto& [config, times] : bench.screened) twice += times == 2;
-  EXPECT_EQ(twice, 2 * 20);
-  EXPECT_EQ(bench.screened.size(), first + 2);
+  EXPECT_GE(twice, 2 * 20);
+  EXPECT_LE(bench.screened.size(), first + 2 * (1 + 4));
 }
 
 TEST_F(TunerTest, TwoTunersDivideTheProblems) {
