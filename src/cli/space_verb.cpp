@@ -29,9 +29,8 @@ Result<std::vector<const Family*>> chosen_families(const std::string& name) {
 Result<int> explain(const SpaceOptions& options, const SpaceContext& context, OutputFormat format) {
   GEMMSMITH_TRY(const Config config, parse_config(options.why, kernel_families()));
   Table table({"config", "rule", "reason"});
-  for (const Constraint& constraint : config.family->constraints)
-    if (!constraint.holds(context, config))
-      table.add({to_text(config), std::string(constraint.id), std::string(constraint.reason)});
+  for (const Constraint* rule : broken_rules(context, config))
+    table.add({to_text(config), std::string(rule->id), std::string(rule->reason)});
   if (table.size() == 0) table.add({to_text(config), "legal", "no rule forbids it"});
   std::cout << table.render(format);
   return 0;

@@ -62,7 +62,12 @@ std::span<const Family* const> kernel_families();
 // A config with every parameter at its default.
 Config default_config(const Family& family);
 
-// The first rule that `config` breaks for a problem on a target; null when it is legal.
+// The rules that `config` breaks for a problem on a target, in the family's order; none when it is
+// legal. A value below or above all those that the family offers breaks "values_in_range", and then
+// no other rule is asked: they divide by parameters and multiply them.
+std::vector<const Constraint*> broken_rules(const SpaceContext& context, const Config& config);
+
+// The first of them; null when the config is legal.
 const Constraint* broken_rule(const SpaceContext& context, const Config& config);
 
 }  // namespace gemmsmith

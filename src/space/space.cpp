@@ -13,7 +13,7 @@ class Walk {
  public:
   Walk(const Family& family, const SpaceContext& context,
        const std::function<bool(const Config&)>& visit)
-      : family_(family), context_(context), visit_(visit), config_(default_config(family)) {
+      : context_(context), visit_(visit), config_(default_config(family)) {
     const std::size_t count = family.parameters.size();
     choices_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -62,7 +62,6 @@ class Walk {
     return nullptr;
   }
 
-  const Family& family_;
   const SpaceContext& context_;
   const std::function<bool(const Config&)>& visit_;
   Config config_;

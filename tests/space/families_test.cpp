@@ -94,7 +94,8 @@ TEST_P(BrokenRule, IsTheOneNamed) {
 INSTANTIATE_TEST_SUITE_P(
     Sm90Ws, BrokenRule,
     testing::Values(
-        Broken{"sm90_ws:w2.m128.n256.s4", "legal"},
+        Broken{"sm90_ws:w2.m128.n256.s4", "legal"}, Broken{"sm90_ws:cm0", "values_in_range"},
+        Broken{"sm90_ws:m1000000.n1000000", "values_in_range"},
         Broken{"sm90_ws:w2.m128.n256.s5", "shared_memory_fits"},
         Broken{"sm90_ws:w2.m256.n256.s2", "accumulators_fit"},
         Broken{"sm90_ws:w2.m128.n224.pp1.s2.ps1", "accumulators_fit"},
@@ -110,7 +111,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Sm80Mma, BrokenRule,
-    testing::Values(Broken{"sm80_mma", "legal"}, Broken{"sm80_mma:m256.n256", "accumulators_fit"},
+    testing::Values(Broken{"sm80_mma", "legal"}, Broken{"sm80_mma:wm0", "values_in_range"},
+                    Broken{"sm80_mma:wm-2.k1000000", "values_in_range"},
+                    Broken{"sm80_mma:m256.n256", "accumulators_fit"},
                     Broken{"sm80_mma:m16", "warps_share_whole_blocks"},
                     Broken{"sm80_mma:k32.wk4", "k_slices_are_whole"},
                     Broken{"sm80_mma:m128.n128.wm4.wn4", "warps_are_few"},
