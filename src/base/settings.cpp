@@ -26,6 +26,49 @@ std::string known_names() {
   return text;
 }
 
+// Refuses, before toml++ 3.3 sees it, what settings never need and what that parser does not
+// survive: characters beyond ASCII where it looks for white space (undefined behaviour), and tables
+// (a failed assertion for some malformed ones). `file` is for the message.
+Result<void> check_text(std::string_view text, const std::string& file) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark)
+    text.remove_prefix(kByteOrderMark.size());
+  int line = 1;
+  bool line_is_blank = true;
+  char inside = '\0';  // '#', '"' or '\''
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') {
+      ++line;
+      line_is_blank = true;
+      inside = '\0';
+      continue;
+    }
+    if (inside == '\0') {
+      if (static_cast<unsigned char>(c) >= 0x80)
+        return fail(
+            ErrorCode::kBadInput,
+            "{}:{}: a character beyond ASCII: expected only in comments and one-line strings", file,
+            line);
+      if (c == '[' && line_is_blank)
+        return fail(ErrorCode::kBadInput, "{}:{}: a table: expected only lines 'name = value'",
+                    file, line);
+      if (c == '#' || c == '"' || c == '\'') inside = c;
+    } else if (inside == '"' && c == '\\' && i + 1 < text.size()) {
+      // A folded line of a long string: white space is looked for.
+      const char next = text[i + 1];
+      if (next == ' ' || next == '\t' || next == '\r' || next == '\n')
+        inside = '\0';
+      else
+        ++i;
+    } else if (inside == c && c != '#') {
+      inside = '\0';
+    }
+    line_is_blank = line_is_blank && (c == ' ' || c == '\t');
+  }
+  return {};
+}
+
 Result<std::string> toml_text(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* number = node.as_integer()) return std::to_string(number->get());
@@ -59,6 +102,7 @@ Result<Settings> Settings::load(const std::optional<std::filesystem::path>& file
 
   if (file) {
     GEMMSMITH_TRY(const std::string text, read_file(*file));
+    GEMMSMITH_CHECK(check_text(text, file->string()));
     toml::table table;
     try {
       table = toml::parse(text, file->string());

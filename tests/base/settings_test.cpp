@@ -77,6 +77,32 @@ TEST_F(SettingsTest, WrongFilesAreRefusedByLineAndKey) {
       << broken.error().what;
 }
 
+// Found by fuzzing: toml++ has undefined behaviour on these.
+TEST_F(SettingsTest, CharactersBeyondAsciiAreForCommentsAndStrings) {
+  const auto words = Settings::load(file("# für\nstore = \"störe\" # ключ\ndevice = 'г'\n"));
+  ASSERT_TRUE(words) << words.error().what;
+  EXPECT_EQ(words->value("store"), "störe");
+  EXPECT_EQ(words->value("device"), "г");
+  for (const char* text : {"seed = 1\nключ = 1\n", "seed = 1\n\u00a0\n", "#\n\ufeba = 1",
+                           "a = \"\"\"\\\nб\"\"\"", "seed = \"\\\"\"\n 1é"}) {
+    const auto settings = Settings::load(file(text));
+    ASSERT_FALSE(settings) << text;
+    EXPECT_EQ(settings.error().what,
+              (folder_ / "config.toml").string() +
+                  ":2: a character beyond ASCII: expected only in comments and one-line strings");
+  }
+}
+
+// Also found by fuzzing: an assertion of toml++ fails on the second.
+TEST_F(SettingsTest, TablesAreRefusedByLine) {
+  for (const char* text : {"seed = 1\n[device]\n", "seed = 1\n [ = 1.5\n", "\n[[x]]"}) {
+    const auto settings = Settings::load(file(text));
+    ASSERT_FALSE(settings) << text;
+    EXPECT_EQ(settings.error().what, (folder_ / "config.toml").string() +
+                                         ":2: a table: expected only lines 'name = value'");
+  }
+}
+
 TEST_F(SettingsTest, ANumberIsCheckedAgainstItsLeast) {
   const ScopedVariable variable("GEMMSMITH_SEED", "-1");
   const auto settings = Settings::load(std::nullopt);
