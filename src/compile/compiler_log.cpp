@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <limits>
 
 namespace gemmsmith::compile {
 namespace {
@@ -24,6 +25,11 @@ int number_before(std::string_view line, std::string_view words) {
   int value = 0;
   std::from_chars(line.data() + start, line.data() + end, value);
   return value;
+}
+
+// Whatever numbers a log holds, their sum is a number.
+int sum_of(int a, int b) {
+  return a > std::numeric_limits<int>::max() - b ? std::numeric_limits<int>::max() : a + b;
 }
 
 bool has_serialisation_code(std::string_view line) {
@@ -49,8 +55,8 @@ LogFigures read_log(std::string_view log) {
     figures.static_shared_bytes =
         std::max(figures.static_shared_bytes, number_before(line, " bytes smem"));
     figures.stack_bytes = std::max(figures.stack_bytes, number_before(line, " bytes stack frame"));
-    figures.spill_bytes += number_before(line, " bytes spill stores");
-    figures.spill_bytes += number_before(line, " bytes spill loads");
+    for (const char* words : {" bytes spill stores", " bytes spill loads"})
+      figures.spill_bytes = sum_of(figures.spill_bytes, number_before(line, words));
     figures.serialised = figures.serialised || has_serialisation_code(line);
   }
   return figures;

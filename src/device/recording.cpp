@@ -46,6 +46,8 @@ enum Column : std::size_t {
 };
 using Fields = std::array<std::string_view, kColumns>;
 
+// What would need quoting; nothing in a recording is quoted.
+constexpr std::string_view kNotInTexts = ",;\"\r\n";
 constexpr std::size_t kMaxTextBytes = std::size_t{1} << 30;  // a hundred times the largest so far
 
 // Cuts `text` at the first `separator` and returns what was before it.
@@ -72,12 +74,12 @@ class RowReader {
     Measurement row;
     GEMMSMITH_TRY(row.problem, read_problem());
     GEMMSMITH_TRY(row.kind, parse_kind(at(kKindColumn)));
-    row.config = at(kConfig);
+    GEMMSMITH_TRY(row.config, plain_text(kConfig));
     GEMMSMITH_TRY(row.status, parse_status(at(kStatusColumn)));
     GEMMSMITH_TRY(row.setting, parse_setting(at(kSettingColumn)));
     GEMMSMITH_TRY(row.cache, parse_cache_state(at(kCacheColumn)));
     GEMMSMITH_TRY(row.stage, parse_stage(at(kStageColumn)));
-    row.run = at(kRun);
+    GEMMSMITH_TRY(row.run, plain_text(kRun));
     GEMMSMITH_TRY(row.median_us, number(kMedian));
     GEMMSMITH_TRY(row.low_us, number(kLow));
     GEMMSMITH_TRY(row.high_us, number(kHigh));
@@ -111,6 +113,12 @@ class RowReader {
     return make_problem(problem);
   }
 
+  Result<std::string> plain_text(Column column) {
+    const std::string_view text = at(column);
+    if (text.find_first_of(kNotInTexts) != std::string_view::npos)
+      return fail(ErrorCode::kBadInput, "'{}' holds a semicolon, a quote or a line break", text);
+    return std::string(text);
+  }
   Result<double> number(std::size_t column) { return non_negative(at(column)); }
 
   static Result<double> non_negative(std::string_view text) {
@@ -164,7 +172,7 @@ Result<void> check_holdable(const Measurement& row) {
                 "a recording holds packed, aligned problems with alpha 1 and beta 0; {} is not one",
                 describe(row.problem));
   for (const std::string& text : {row.config, row.run}) {
-    if (text.find_first_of(",;\"\r\n") != std::string::npos)
+    if (text.find_first_of(kNotInTexts) != std::string::npos)
       return fail(ErrorCode::kBadInput, "a recording cannot hold the text '{}'", text);
   }
   for (const double value : {row.median_us, row.low_us, row.high_us, row.ratio, row.ratio_low,

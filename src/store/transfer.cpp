@@ -1,5 +1,6 @@
 // Export and import as JSON Lines: a header, then one object a line. Import reads and checks all of
 // the file before the store changes, and adds only what is not there, so it may be repeated.
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <variant>
 
@@ -100,9 +101,19 @@ class Line {
     return value;
   }
 
+  // A whole number of 0 or more; converting any other would be undefined or change it silently.
+  static std::uint64_t whole(const json& object, const char* key, std::uint64_t most) {
+    const json& value = object.at(key);
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
+      throw Error{ErrorCode::kBadInput, fmt::format("{}: {} is not a whole number from 0 to {}",
+                                                    key, value.dump(), most)};
+    return value.get<std::uint64_t>();
+  }
+
   Environment environment() const {
     const json& object = object_.at("environment");
-    return {object.at("fingerprint").get<std::string>(), object.at("protocol").get<int>()};
+    return {object.at("fingerprint").get<std::string>(),
+            static_cast<int>(whole(object, "protocol", std::numeric_limits<int>::max()))};
   }
 
   Run run() const {
@@ -110,7 +121,7 @@ class Line {
             environment(),
             text("started"),
             text("command"),
-            object_.at("seed").get<std::uint64_t>(),
+            whole(object_, "seed", std::numeric_limits<std::uint64_t>::max()),
             text("conditions")};
   }
 

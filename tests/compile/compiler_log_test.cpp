@@ -74,6 +74,12 @@ RC_GTEST_PROP(CompilerLog, AnyNumbersComeBack, ()) {
   RC_ASSERT(figures.registers == registers);
 }
 
+// Found by fuzzing.
+TEST(CompilerLog, SumsOfHugeSpillsStayNumbers) {
+  const std::string line = "2147483647 bytes spill stores, 2147483647 bytes spill loads\n";
+  EXPECT_EQ(read_log(line + line).spill_bytes, 2147483647);
+}
+
 RC_GTEST_PROP(CompilerLog, AnyTextIsSafe, (const std::string& text)) {
   RC_ASSERT(read_log(text + " bytes spill stores").spill_bytes >= 0);
 }

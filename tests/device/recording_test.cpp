@@ -128,6 +128,7 @@ TEST(Recording, BadRowsAreNamedByFileLineAndColumn) {
   expect("64,", "six,", "x.csv:3: m: 'six' is not a whole number");
   expect("f16,", "f17,", "x.csv:3: type: " + parse_data_type("f17").error().what);
   expect("kernel", "kernal", "x.csv:3: kind: " + parse_kind("kernal").error().what);
+  expect("r1,", "r;1,", "x.csv:3: run: 'r;1' holds a semicolon, a quote or a line break");
   expect("2.3457", "-1", "x.csv:3: median_us: '-1' is negative");
   expect("2.3457", "nan", "x.csv:3: median_us: 'nan' is not a finite number");
   expect("2.346;2.3", "2.346;;2.3", "x.csv:3: repeats_us: '' is not a finite number");

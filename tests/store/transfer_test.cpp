@@ -87,6 +87,10 @@ TEST_F(ImportTest, NamesTheLineAndTheFault) {
             ":3: median_us: -1.5 is negative, expected 0 or more");
   EXPECT_EQ(error_of(changed("\"median_us\":3.14159", "\"median_us\":0")),
             ":3: median_us: a status of ok needs a time above 0");
+  EXPECT_EQ(error_of(changed("\"seed\":7", "\"seed\":7e77")),
+            ":2: seed: 7e+77 is not a whole number from 0 to 18446744073709551615");
+  EXPECT_EQ(error_of(changed("\"protocol\":1", "\"protocol\":-1")),
+            ":2: protocol: -1 is not a whole number from 0 to 2147483647");
   EXPECT_EQ(error_of(changed("\"row\":\"run\"", "\"row\":\"ruin\"")),
             ":2: row: unknown 'ruin', expected run, measurement or winner");
   EXPECT_NE(error_of(changed("\"median_us\":3.14159", "\"median_us\":\"fast\"")).find(":3: "),
