@@ -184,8 +184,9 @@ Result<void> check_path(const std::filesystem::path& path, bool writable) {
   if (writable && path.has_parent_path() && !std::filesystem::exists(path.parent_path(), error)) {
     std::filesystem::create_directories(path.parent_path(), error);
     if (error)
-      return fail(ErrorCode::kStore, "store {}: cannot make its folder: {}", path.string(),
-                  error.message());
+      return fail(ErrorCode::kStore,
+                  "store {}: cannot make its folder: {}; choose another file with --store",
+                  path.string(), error.message());
   }
   return {};
 }
