@@ -1,0 +1,124 @@
+// Field reports on serving through the C API, on the fake GPU: what the program tuned serves here,
+// nothing is compiled or kept without bound by a call, and a missing driver is a status.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <string>
+
+#include "base/files.h"
+#include "cli/run_program.h"
+#include "field_reports/small_recording.h"
+#include "runtime/fixture.h"
+
+namespace gemmsmith::runtime {
+namespace {
+
+using test::fresh_folder;
+using test::run_program;
+using test::SmallRecording;
+
+class ServingFieldReports : public RuntimeTest {};
+
+// A table tuned and written by the program alone.
+std::string plan_table(const SmallRecording& recording) {
+  const std::string folder = fresh_folder();
+  const std::string store = folder + "/s.db";
+  std::vector<std::string> tune = {"tune",    "--device", recording.write(folder),
+                                   "--store", store,      "-q"};
+  for (const std::string& shape : recording.shapes) tune.insert(tune.end(), {"--mnk", shape});
+  EXPECT_EQ(run_program(tune).exit_code, 0);
+  const auto written = run_program({"store", "plan-table", folder + "/t.plans", "--store", store},
+                                   {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC}});
+  EXPECT_EQ(written.exit_code, 0) << written.err;
+  return folder + "/t.plans";
+}
+
+// M5: made by the command line, served in C.
+TEST_F(ServingFieldReports, M5_WhatTheProgramTunedServesInC) {
+  const SmallRecording recording;
+  const std::string table = plan_table(recording);
+  ASSERT_EQ(gemmsmithLoadPlanTable(handle_, table.c_str()), GEMMSMITH_STATUS_SUCCESS)
+      << gemmsmithGetLastErrorString();
+  ProductOptions options;
+  options.m = 4096;  // column-major: the recorded 64_4096_64 with A and B exchanged
+  options.n = 64;
+  options.k = 64;
+  Product product(options);
+  const int launches = gpu().launches;
+  EXPECT_EQ(product.run_and_compare(handle_), "");
+  EXPECT_EQ(gpu().launches, launches + 1) << "the tuned kernel did not serve";
+  EXPECT_STREQ(plan_info(handle_, product.problem).config,
+               SmallRecording::config(recording.fastest).c_str());
+  // The bytes are the same wherever they are written, so fleets can compare them.
+  EXPECT_EQ(*read_file(plan_table(recording)), *read_file(table));
+}
+
+// N9: no call compiles: NVRTC is not even part of the library, and after a warm-up no call of any
+// M loads a module or takes long.
+TEST_F(ServingFieldReports, N9_NoCallCompilesOrStalls) {
+  const std::string library = *read_file(GEMMSMITH_SHARED_LIBRARY);
+  EXPECT_EQ(library.find("nvrtcCompileProgram"), std::string::npos);
+  EXPECT_EQ(library.find("libnvrtc"), std::string::npos);
+
+  const std::string table = plan_table({});
+  ASSERT_EQ(gemmsmithLoadPlanTable(handle_, table.c_str()), GEMMSMITH_STATUS_SUCCESS);
+  ProductOptions options;
+  options.n = 8;
+  options.k = 8;
+  options.m = 4096;
+  Product product(options);
+  ASSERT_EQ(product.run_and_compare(handle_), "");
+  const int modules = gpu().modules_loaded;
+  std::chrono::nanoseconds longest{0};
+  int slow = 0;
+  for (product.problem.m = 1; product.problem.m <= 4096; ++product.problem.m) {
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_EQ(product.run(handle_), GEMMSMITH_STATUS_SUCCESS) << gemmsmithGetLastErrorString();
+    const auto spent = std::chrono::steady_clock::now() - start;
+    longest = std::max<std::chrono::nanoseconds>(longest, spent);
+    slow += spent > std::chrono::milliseconds(10);
+  }
+  EXPECT_EQ(gpu().modules_loaded, modules);
+  // The fake computes on the host beside other tests: a few calls may be interrupted, none by work
+  // of our own.
+  EXPECT_LE(slow, 40) << "longest: " << longest.count() << " ns";
+}
+
+std::size_t resident_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("VmRSS:", 0) == 0) return std::stoul(line.substr(6));
+  return 0;
+}
+
+// M12: shapes that never repeat do not make the process grow.
+TEST_F(ServingFieldReports, M12_DistinctShapesForEverTakeNoMoreMemory) {
+  constexpr int kWarmUp = 20'000;
+  constexpr int kCalls = 200'000;
+  ProductOptions options;
+  options.m = options.n = options.k = 2;
+  options.pad_a = options.pad_b = options.pad_c = options.pad_d = kWarmUp + kCalls;
+  Product product(options);
+  std::int64_t ld = 2;  // each makes another problem
+  const auto call_with_new_shapes = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      product.problem.lda = product.problem.ldb = product.problem.ldc = product.problem.ldd = ++ld;
+      ASSERT_EQ(product.run(handle_), GEMMSMITH_STATUS_SUCCESS) << gemmsmithGetLastErrorString();
+    }
+  };
+  call_with_new_shapes(kWarmUp);
+  const std::size_t before = resident_kib();
+  const int objects = fake_lt().live_objects;
+  const int asked = fake_lt().heuristic_calls;
+  call_with_new_shapes(kCalls);
+  const std::size_t after = resident_kib();
+  EXPECT_GE(fake_lt().heuristic_calls - asked, kCalls) << "the shapes were not distinct";
+  ASSERT_GT(before, 0U);
+  EXPECT_LE(after, before + 2048) << "KiB";
+  // As many as before, but for where in its tables each call falls.
+  EXPECT_LE(fake_lt().live_objects, 2 * objects);
+}
+
+}  // namespace
+}  // namespace gemmsmith::runtime
