@@ -16,10 +16,10 @@ namespace {
 // Only the best kernels at their plain launch get their launch-time parameters varied; ranking the
 // variants of all would take ten times as long and change nothing near the front.
 constexpr std::size_t kKernelsVaried = 96;
-// Of any beginning of the list, no tile size may take more than this share, no family more than
-// that, clusters no more than that: the model is wrong somewhere, and a list of near-twins would be
-// wrong everywhere at once. The first few are free.
-constexpr double kTileShare = 0.16;
+// Of any beginning of the list, no tile and schedule may take more than this share, no family more
+// than that, clusters no more than that: the model is wrong somewhere, and near-twins would be
+// wrong all at once. The first few are free.
+constexpr double kTileShare = 0.12;
 constexpr double kFamilyShare = 0.95;
 constexpr double kClusterShare = 0.3;
 constexpr int kFree = 4;
@@ -134,6 +134,11 @@ std::vector<Config> catalogue_of(const Target& target, const Problem& problem) {
   return found->second;
 }
 
+// Pingpong and cooperative kernels of one tile have little in common.
+std::string schedule(const Config& config) {
+  return is_hopper(config) && config.at("schedule") == 1 ? " pingpong" : "";
+}
+
 bool is_cluster(const Config& config) {
   return is_hopper(config) && config.at("cluster_m") * config.at("cluster_n") > 1;
 }
@@ -146,7 +151,7 @@ class Groups {
       const Config& config = entry.config;
       of_.push_back(
           {number("kernel " + kernel_text(config)),
-           number(std::string(config.family->name) + " tile " +
+           number(std::string(config.family->name) + schedule(config) + " tile " +
                   std::to_string(config.at("tile_m")) + "x" + std::to_string(config.at("tile_n"))),
            number("family " + std::string(config.family->name)),
            is_cluster(config) ? number("cluster") : -1});
