@@ -40,7 +40,8 @@ Result<std::function<std::vector<Config>(const Problem&)>> recorded_candidates(
   auto by_problem = std::make_shared<std::map<std::string, std::vector<Config>>>();
   for (const Measurement& row : rows) {
     if (row.kind != Kind::kKernel || row.stage != Stage::kScreen) continue;
-    if (row.setting != Setting::kChained) continue;  // the semi-final's rows are of the same configs
+    // The semi-final's rows are of the same configs.
+    if (row.setting != Setting::kChained) continue;
     GEMMSMITH_TRY(const Config config, parse_config(row.config, kernel_families()));
     (*by_problem)[problem_key(row.problem)].push_back(config);
   }

@@ -410,7 +410,7 @@ TEST_F(WorkerBenchTest, ConditionsNameProtocolSettingsAndWorkers) {
   ASSERT_TRUE(bench->screen(problem(), five_configs(), Setting::kChained));
   const auto conditions = nlohmann::json::parse(bench->conditions());
   EXPECT_EQ(conditions["protocol"], "graph-abba-2");
-  EXPECT_EQ(conditions["settings"]["final_pairs"], 16);
+  EXPECT_EQ(conditions["settings"]["final_pairs"], 12);
   EXPECT_EQ(conditions["device"]["name"], "NVIDIA H200");
   EXPECT_EQ(conditions["workers"].size(), 1U);
   EXPECT_EQ(conditions["workers"][0]["problems"], 1);
