@@ -120,6 +120,36 @@ std::vector<Problem> direct_problems() {
   return problems;
 }
 
+std::vector<Problem> field_report_problems(DataType type) {
+  std::vector<Problem> problems = {shape(64, 128, 4096), shape(130, 72, 14336),
+                                   shape(128, 72, 8192), shape(512, 8, 500000)};
+  for (Problem& problem : problems) problem.type = type;
+  return problems;
+}
+
+std::vector<Problem> overflow_problems(DataType type) {
+  std::vector<Problem> problems;
+  for (const std::int64_t m : {1, 8, 16, 63, 64, 65, 128, 130}) {
+    problems.push_back(shape(m, 72, 4096));
+    problems.back().type = type;
+  }
+  return problems;
+}
+
+std::vector<Config> field_report_configs(const Problem& problem, const Target& target) {
+  std::vector<Config> configs;
+  for (const Family* family : kernel_families())
+    for (const Config& config : pool_configs(*family, problem, target, 2))
+      configs.push_back(config);
+  for (const char* text : {"sm90_ws:e1.sp1.sk2", "sm90_ws:e1.sp1.sk4", "sm90_ws:e1.sp1.sk16",
+                           "sm90_ws:w2.m128.e1.sp1.sk8", "sm90_ws:n8.e1.sp1.sk8",
+                           "sm80_mma:m16.n16.wm1.wn1.k128.wk8", "sm80_mma:m32.n32.k64.wk2"}) {
+    const Config config = *parse_config(text, kernel_families());
+    if (broken_rule({problem, target}, config) == nullptr) configs.push_back(config);
+  }
+  return configs;
+}
+
 Config naive_stand_in(int group, int raster) {
   Config config = default_config(sm80_mma_family());
   for (const auto& [parameter, value] : std::map<std::string, int>{{"tile_m", 16},
@@ -170,6 +200,10 @@ int precompile() {
     usable = usable && compile_for(problem, pooled(problem, kExactnessConfigs));
   for (const Problem& problem : direct_problems())
     usable = usable && compile_for(problem, pooled(problem, kDirectConfigs));
+  for (const DataType type : {DataType::kF16, DataType::kBf16})
+    for (const auto& problems : {field_report_problems(type), overflow_problems(type)})
+      for (const Problem& problem : problems)
+        usable = usable && compile_for(problem, field_report_configs(problem, target));
   for (const Problem& problem : bench_problems())
     usable = usable && compile_for(problem, bench_configs(problem, target));
   for (const char* file : {"harness.cu", "reference.cu"})

@@ -28,6 +28,13 @@ std::vector<Problem> direct_problems();
 constexpr std::size_t kExactnessConfigs = 8;
 constexpr std::size_t kDirectConfigs = 4;
 
+// The problems of the field reports on accumulation, for one type, the longest k last; those whose
+// sums overflow, for each m around the tiles' heights; and the kernels they are held against: some
+// of the pool and every way of splitting k.
+std::vector<Problem> field_report_problems(DataType type);
+std::vector<Problem> overflow_problems(DataType type);
+std::vector<Config> field_report_configs(const Problem& problem, const Target& target);
+
 // An sm80_mma config that launches like kernels/parts/naive_gemm.cuh: what the faulty kernels are
 // made of. `group` and `raster` are ignored by them and tell them apart.
 Config naive_stand_in(int group, int raster);
