@@ -26,45 +26,67 @@ std::string known_names() {
   return text;
 }
 
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+// A string's beginning, or what may be a whole number in one of TOML's spellings.
+bool may_be_value(std::string_view text) {
+  text = trimmed(text);
+  if (text.empty() || text[0] == '"' || text[0] == '\'') return !text.empty();
+  if (text[0] == '+' || text[0] == '-') text.remove_prefix(1);
+  text = text.substr(0, text.find_first_of(" \t#"));
+  return !text.empty() && text.find_first_not_of("0123456789abcdefABCDEFxo_") == text.npos;
+}
+
 // Refuses, before toml++ 3.3 sees it, what settings never need and what that parser does not
-// survive: characters beyond ASCII where it looks for white space (undefined behaviour), and tables
-// (a failed assertion for some malformed ones). `file` is for the message.
+// survive: characters beyond ASCII where it looks for white space (undefined behaviour; long
+// strings would hide them), tables and dates (failed assertions for some malformed ones). `place`
+// is "FILE:LINE".
+Result<void> check_line(std::string_view line, const std::string& place) {
+  if (!trimmed(line).empty() && trimmed(line)[0] == '[')
+    return fail(ErrorCode::kBadInput, "{}: a table: expected only lines 'name = value'", place);
+  bool has_value = false;
+  char inside = '\0';  // '"' or '\''
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (inside == '\0') {
+      if (c == '#') return {};
+      if (static_cast<unsigned char>(c) >= 0x80)
+        return fail(ErrorCode::kBadInput,
+                    "{}: a character beyond ASCII: expected only in comments and one-line strings",
+                    place);
+      if (c == '=' && !has_value) {
+        has_value = true;
+        if (!may_be_value(line.substr(i + 1)))
+          return fail(ErrorCode::kBadInput, "{}: {}: expected a string or a whole number", place,
+                      trimmed(line.substr(0, i)));
+      }
+      if (c == '"' || c == '\'') {
+        if (line.substr(i, 3) == std::string(3, c))
+          return fail(ErrorCode::kBadInput, "{}: a string in {}: expected strings of one line",
+                      place, line.substr(i, 3));
+        inside = c;
+      }
+    } else if (inside == '"' && c == '\\') {
+      ++i;
+    } else if (inside == c) {
+      inside = '\0';
+    }
+  }
+  return {};
+}
+
 Result<void> check_text(std::string_view text, const std::string& file) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark)
     text.remove_prefix(kByteOrderMark.size());
-  int line = 1;
-  bool line_is_blank = true;
-  char inside = '\0';  // '#', '"' or '\''
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\n') {
-      ++line;
-      line_is_blank = true;
-      inside = '\0';
-      continue;
-    }
-    if (inside == '\0') {
-      if (static_cast<unsigned char>(c) >= 0x80)
-        return fail(
-            ErrorCode::kBadInput,
-            "{}:{}: a character beyond ASCII: expected only in comments and one-line strings", file,
-            line);
-      if (c == '[' && line_is_blank)
-        return fail(ErrorCode::kBadInput, "{}:{}: a table: expected only lines 'name = value'",
-                    file, line);
-      if (c == '#' || c == '"' || c == '\'') inside = c;
-    } else if (inside == '"' && c == '\\' && i + 1 < text.size()) {
-      // A folded line of a long string: white space is looked for.
-      const char next = text[i + 1];
-      if (next == ' ' || next == '\t' || next == '\r' || next == '\n')
-        inside = '\0';
-      else
-        ++i;
-    } else if (inside == c && c != '#') {
-      inside = '\0';
-    }
-    line_is_blank = line_is_blank && (c == ' ' || c == '\t');
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    GEMMSMITH_CHECK(check_line(text.substr(0, end), fmt::format("{}:{}", file, number)));
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return {};
 }

@@ -83,8 +83,8 @@ TEST_F(SettingsTest, CharactersBeyondAsciiAreForCommentsAndStrings) {
   ASSERT_TRUE(words) << words.error().what;
   EXPECT_EQ(words->value("store"), "störe");
   EXPECT_EQ(words->value("device"), "г");
-  for (const char* text : {"seed = 1\nключ = 1\n", "seed = 1\n\u00a0\n", "#\n\ufeba = 1",
-                           "a = \"\"\"\\\nб\"\"\"", "seed = \"\\\"\"\n 1é"}) {
+  for (const char* text :
+       {"seed = 1\nключ = 1\n", "seed = 1\n\u00a0\n", "#\n\ufeba = 1", "seed = \"\\\"\"\n 1é"}) {
     const auto settings = Settings::load(file(text));
     ASSERT_FALSE(settings) << text;
     EXPECT_EQ(settings.error().what,
@@ -100,6 +100,30 @@ TEST_F(SettingsTest, TablesAreRefusedByLine) {
     ASSERT_FALSE(settings) << text;
     EXPECT_EQ(settings.error().what, (folder_ / "config.toml").string() +
                                          ":2: a table: expected only lines 'name = value'");
+  }
+}
+
+TEST_F(SettingsTest, LongStringsAreRefusedByLine) {
+  for (const char* quotes : {"\"\"\"", "'''"}) {
+    const auto settings = Settings::load(file("\nstore = " + std::string(quotes) + "\na"));
+    ASSERT_FALSE(settings) << quotes;
+    EXPECT_EQ(settings.error().what, (folder_ / "config.toml").string() + ":2: a string in " +
+                                         quotes + ": expected strings of one line");
+  }
+}
+
+TEST_F(SettingsTest, OtherValuesAreRefusedByLine) {
+  for (const char* value : {"1.5", "true", "nan", "1979-05-27", "07:32:00", "3960-02-27T:307:2",
+                            "[1]", "{a = 1}", "", "# 1", "word"}) {
+    const auto settings = Settings::load(file("\n seed = " + std::string(value)));
+    ASSERT_FALSE(settings) << value;
+    EXPECT_EQ(settings.error().what,
+              (folder_ / "config.toml").string() + ":2: seed: expected a string or a whole number");
+  }
+  for (const char* value : {"7", "+7", "0x7 # seven", "0b111", "0o7", "\"7\"", "'7'"}) {
+    const auto settings = Settings::load(file("seed = " + std::string(value)));
+    ASSERT_TRUE(settings) << value << settings.error().what;
+    EXPECT_EQ(settings->value("seed"), "7") << value;
   }
 }
 
