@@ -31,10 +31,10 @@ std::vector<std::pair<std::string, std::string>> damages(const std::string& whol
       {"another type", "[1, 2, {\"a\": null}]"},
       {"huge number", "1e999999999"},
       {"doubled", whole + whole}};
-  for (int part = 1; part < 8; ++part)
+  for (std::size_t part = 1; part < 8; ++part)
     result.emplace_back("cut " + std::to_string(part) + "/8",
                         whole.substr(0, whole.size() * part / 8));
-  for (int part = 0; part < 8; ++part) {
+  for (std::size_t part = 0; part < 8; ++part) {
     std::string flipped = whole;
     flipped[whole.size() * part / 8] ^= 0x10;
     result.emplace_back("flipped " + std::to_string(part) + "/8", flipped);

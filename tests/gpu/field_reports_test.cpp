@@ -146,7 +146,7 @@ TEST_F(FieldReports, G8_TheSameBitsAThousandTimesUnderLoad) {
     for (const auto& [buffer, shape] :
          {std::pair{&data.a, stored_a(p)}, std::pair{&data.b, stored_b(p)}})
       ASSERT_TRUE(kernels_->fill_normal(stream_.get(), buffer->address(), shape, p.type, 5,
-                                        shape.extent()));
+                                        static_cast<std::uint64_t>(shape.extent())));
     Loaded loaded = load(config, p);
     ASSERT_TRUE(launch(loaded, data, stream_.get()));
     // The first result is what the others are held against.
