@@ -39,7 +39,7 @@ if ! nvidia-smi >"$results/nvidia-smi.log" 2>&1; then
   note "nvidia-smi: unavailable: it is missing or sees no GPU"
 fi
 
-for suite in FaultyKernelsTest Exactness DirectTest CudaBenchTest SameKernel; do
+for suite in FaultyKernelsTest Exactness DirectTest FieldReports CudaBenchTest SameKernel; do
   lane "$suite" "$gpu_tests" --gtest_filter="$suite.*" --gtest_output="xml:$results/$suite.xml"
 done
 for program in vendor_check gpu_runtime_tests; do
