@@ -243,7 +243,8 @@ Error Database::explain(const SQLite::Exception& exception) const {
                       "with --store",
                       file));
     case SQLITE_CANTOPEN:
-      return error(fmt::format("store {}: cannot be opened: {}", file, cause));
+      return error(fmt::format("store {}: cannot be opened: {}; choose another file with --store",
+                               file, cause));
     case SQLITE_IOERR:
       return error(
           fmt::format("store {}: reading or writing failed: {}; everything recorded so far is kept",

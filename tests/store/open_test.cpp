@@ -166,7 +166,8 @@ TEST(StoreErrors, SayWhatToDo) {
   EXPECT_EQ(words(SQLITE_IOERR),
             "store s.db: reading or writing failed: sqlite's words; everything recorded so far is "
             "kept");
-  EXPECT_EQ(words(SQLITE_CANTOPEN), "store s.db: cannot be opened: sqlite's words");
+  EXPECT_EQ(words(SQLITE_CANTOPEN),
+            "store s.db: cannot be opened: sqlite's words; choose another file with --store");
   EXPECT_EQ(words(SQLITE_ERROR), "store s.db: sqlite's words");
 }
 
