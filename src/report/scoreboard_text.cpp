@@ -64,7 +64,7 @@ Lines extreme_lines(const Scoreboard& board, bool worst) {
 std::string notes(const Scoreboard& board) {
   std::string text = fmt::format(
       "Geometric means of lt_tuned's paired time over ours: above 1 is faster. Final-stage rows "
-      "of {} shapes; {} rows failed.",
+      "of {} shapes; {} rows without a result (failed, or not in a recording).",
       board.overall.shapes, board.failed);
   if (board.overall.with_ours < board.overall.shapes)
     text += fmt::format(" Raw covers {} of them.", board.overall.with_ours);

@@ -31,9 +31,12 @@ std::string sidecar(const Environment& environment, const std::vector<Run>& runs
                            {"command", run.command},
                            {"seed", run.seed},
                            {"conditions", conditions_of(run)}};
-  const json object = {{"fingerprint", environment.fingerprint},
-                       {"protocol", environment.protocol},
-                       {"runs", described}};
+  json object = {{"fingerprint", environment.fingerprint},
+                 {"protocol", environment.protocol},
+                 {"runs", described}};
+  // Once at the top, where the recorded device looks for it: every run's is the environment's.
+  for (const auto& run : described)
+    if (run["conditions"].contains("device")) object["device"] = run["conditions"]["device"];
   return object.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 

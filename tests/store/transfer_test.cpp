@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "device/device_json.h"
+#include "device/recorded_device.h"
 #include "device/recording.h"
 #include "store/store_fixture.h"
 
@@ -100,6 +102,16 @@ TEST_F(ImportTest, NamesTheLineAndTheFault) {
             ": a measurement of 64_64_64 f16/f32 tn names run 'r1', which has no line");
 }
 
+DeviceInfo h200_info() {
+  DeviceInfo info;
+  info.target = *known_target("h200");
+  info.driver_version = "580.159.04";
+  info.cuda_version = 13000;
+  info.cublas_version = "13.1.0";
+  info.compiler_version = "nvrtc 13.0";
+  return info;
+}
+
 TEST_F(StoreTest, ExportsARecordingWithItsSidecar) {
   fill(file(), 4);
   Store store = must_open(file());
@@ -113,6 +125,16 @@ TEST_F(StoreTest, ExportsARecordingWithItsSidecar) {
   const auto sidecar = nlohmann::json::parse(*read_sidecar(path));
   EXPECT_EQ(sidecar["fingerprint"], kH200.fingerprint);
   EXPECT_EQ(sidecar["runs"]["r1"]["conditions"]["clock_mhz"], 1980);
+
+  // What was exported can be replayed once a run has said which device measured.
+  EXPECT_FALSE(RecordedDevice::open(path));
+  ASSERT_TRUE(store.update_conditions(
+      "r1", R"({"clock_mhz":1980,"device":)" + device_to_json(h200_info()) + "}"));
+  ASSERT_TRUE(store.export_recording(kH200, path));
+  const auto device = RecordedDevice::open(path);
+  ASSERT_TRUE(device) << device.error().what;
+  EXPECT_EQ(device->info().target.name, "NVIDIA H200");
+  EXPECT_EQ(device->problems().size(), 1U);
 
   const auto nothing = store.export_recording({"nobody's GPU", 1}, path);
   ASSERT_FALSE(nothing);
