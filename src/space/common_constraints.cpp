@@ -28,6 +28,12 @@ bool layout_is_tn(const SpaceContext& context, const Config&) {
   return context.problem.layout == Layout::kTN;
 }
 
+bool operands_are_aligned(const SpaceContext& context, const Config&) {
+  const Problem& problem = context.problem;
+  return problem.lda % 8 == 0 && problem.ldb % 8 == 0 && problem.alignment.a % 16 == 0 &&
+         problem.alignment.b % 16 == 0;
+}
+
 bool k_is_not_zero(const SpaceContext& context, const Config&) { return context.problem.k > 0; }
 
 bool tile_m_is_needed(const SpaceContext& context, const Config& config) {

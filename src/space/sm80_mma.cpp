@@ -41,12 +41,6 @@ bool warps_have_work(const SpaceContext&, const Config& config) {
          (warps(config) == 1 || warp_tile_elements(config) >= 256);
 }
 
-bool operands_are_aligned(const SpaceContext& context, const Config&) {
-  const Problem& problem = context.problem;
-  return problem.lda % 8 == 0 && problem.ldb % 8 == 0 && problem.alignment.a % 16 == 0 &&
-         problem.alignment.b % 16 == 0;
-}
-
 int shared_bytes(const Config& config) {
   const int ring =
       config.at("stages") * (config.at("tile_m") + config.at("tile_n")) * config.at("tile_k") * 2;

@@ -90,12 +90,6 @@ bool pingpong_is_persistent(const SpaceContext&, const Config& config) {
   return config.at("schedule") == kCooperative || config.at("persistent") == 1;
 }
 
-bool tma_reads_the_operands(const SpaceContext& context, const Config&) {
-  const Problem& problem = context.problem;
-  return problem.lda % 8 == 0 && problem.ldb % 8 == 0 && problem.alignment.a % 16 == 0 &&
-         problem.alignment.b % 16 == 0;
-}
-
 // The n rule was found on the device: a TMA store clips at D's edge in whole 16-byte chunks, so an
 // n that is no multiple of 8 would overwrite up to 7 elements of the padding between rows.
 bool tma_writes_d(const SpaceContext& context, const Config& config) {
@@ -198,7 +192,7 @@ const Family& sm90_ws_family() {
           {"tma_reads_the_operands",
            "TMA needs 16-byte aligned A and B and lda, ldb that are multiples of 8 elements",
            {"consumers"},
-           &tma_reads_the_operands},
+           &operands_are_aligned},
           {"pingpong_takes_two",
            "a pingpong schedule alternates between two consumers",
            {"consumers", "schedule"},
