@@ -69,15 +69,14 @@ class ShapeRows {
     line.raw = best_side({Kind::kKernel});
     line.vendor = best_side({Kind::kVendor});
     line.ours_and_vendor = best_side({Kind::kKernel, Kind::kVendor});
-    if (const auto weaker = best_weaker_ratio(Kind::kKernel)) {
-      line.raw_wins = *weaker >= kLeastGain;
-      line.raw_loses = *weaker < kLostBelow;
-    }
+    judge_raw(line);
     const std::string choosing = last_run(RunPurpose::kTune);
     if (choosing.empty()) return line;
-    const auto chosen = select(finals_.at(choosing));
-    line.retested = !last_run(RunPurpose::kRetest).empty();
-    if (chosen) serve(line, *chosen);
+    if (const auto chosen = served(choosing)) {
+      serve(line, *chosen, choosing);
+    } else {
+      line.retested = last_run(RunPurpose::kRetest) > choosing;
+    }
     return line;
   }
 
@@ -107,18 +106,19 @@ class ShapeRows {
     return last;
   }
 
-  // How well the best single config of a kind does in its weaker setting, in the last run that
-  // measured the kind: a re-test where there was one.
-  std::optional<double> best_weaker_ratio(Kind kind) const {
+  // By the rules of selection.h, in the last run that measured kernels of ours: a re-test where
+  // there was one. A confirmation holds only plans that seemed to lose, not the best of ours.
+  void judge_raw(ShapeLine& line) const {
     for (auto run = finals_.rbegin(); run != finals_.rend(); ++run) {
-      // A confirmation holds only plans that seemed to lose, not the best of a kind.
       if (run_purpose(run->first) == RunPurpose::kConfirm) continue;
-      std::optional<double> best;
-      for (const Finalist& finalist : ranked(run->first, {kind}, Setting::kChained))
-        best = std::max(best.value_or(0), std::min(finalist.chained.ratio, finalist.foreign.ratio));
-      if (best) return best;
+      const std::vector<Finalist> ours = ranked(run->first, {Kind::kKernel}, Setting::kChained);
+      if (ours.empty()) continue;
+      const auto won = [](const Finalist& finalist) { return wins(finalist); };
+      const auto fell = [](const Finalist& finalist) { return lost(finalist); };
+      line.raw_wins = std::any_of(ours.begin(), ours.end(), won);
+      line.raw_loses = std::all_of(ours.begin(), ours.end(), fell);
+      return;
     }
-    return std::nullopt;
   }
 
   // Those of a run that ran without fault, the best in a setting first.
@@ -160,16 +160,38 @@ class ShapeRows {
                 chained->chained.median_us, foreign->config};
   }
 
+  static bool same_plan(const Finalist& a, const Finalist& b) {
+    return a.kind == b.kind && a.config == b.config;
+  }
+
+  // The plan that a run chose. Two that win by ratios equal in a recording's digits are told apart
+  // by the re-test: it holds the one that was chosen.
+  std::optional<Finalist> served(const std::string& choosing) const {
+    std::vector<Finalist> winning;
+    for (Finalist& finalist : finalists(finals_.at(choosing)))
+      if (wins(finalist)) winning.push_back(std::move(finalist));
+    if (winning.empty()) return std::nullopt;
+    const std::string last = last_run(RunPurpose::kRetest);
+    if (last > choosing) {
+      const std::vector<Finalist> tested = finalists(finals_.at(last));
+      for (const Finalist& candidate : winning)
+        for (const Finalist& finalist : tested)
+          if (same_plan(candidate, finalist)) return candidate;
+    }
+    return winning.front();
+  }
+
   // The chosen plan's figures in the last run that has it. Lost twice, it is served no more.
-  void serve(ShapeLine& line, const Finalist& chosen) const {
+  void serve(ShapeLine& line, const Finalist& chosen, const std::string& choosing) const {
     Finalist last = chosen;
     bool lost_retest = false;
     bool lost_confirmation = false;
     for (const auto& [run, rows] : finals_) {
       const RunPurpose purpose = run_purpose(run);
-      if (purpose == RunPurpose::kTune) continue;
+      if (purpose == RunPurpose::kTune || run < choosing) continue;
       for (const Finalist& finalist : finalists(rows)) {
-        if (finalist.kind != chosen.kind || finalist.config != chosen.config) continue;
+        if (!same_plan(finalist, chosen)) continue;
+        line.retested = true;
         last = finalist;
         (purpose == RunPurpose::kRetest ? lost_retest : lost_confirmation) = lost(finalist);
       }
@@ -177,7 +199,8 @@ class ShapeRows {
     if (lost_retest && lost_confirmation) return;
     line.served = side_of(last);
     line.served_kind = chosen.kind;
-    line.served_lost = lost(last);
+    line.served_wins = wins(last);
+    line.served_loses = lost(last);
   }
 
   std::vector<Measurement> baselines_;
@@ -232,8 +255,8 @@ Means means_of(std::span<const ShapeLine* const> lines) {
       means.raw_wins += line->raw_wins;
       means.raw_losses += line->raw_loses;
     }
-    means.served_wins += line->served_kind != Kind::kLtTuned;
-    means.served_losses += line->served_lost;
+    means.served_wins += line->served_wins;
+    means.served_losses += line->served_loses;
   }
   return means;
 }

@@ -29,12 +29,13 @@ struct ShapeLine {
   std::optional<Side> raw;              // our kernels alone
   std::optional<Side> vendor;           // searched vendor configs alone
   std::optional<Side> ours_and_vendor;  // the better of the two
-  bool raw_wins = false;                // one kernel of ours by a clear margin in both settings
-  bool raw_loses = false;               // none of ours keeps up in both
+  bool raw_wins = false;                // one kernel of ours wins (selection.h) in both settings
+  bool raw_loses = false;               // every one of ours lost
   Side served;                          // the selected plan; 1 where lt_tuned serves
   Kind served_kind = Kind::kLtTuned;
-  bool served_lost = false;          // by the lost rule, in the last run that tested it
-  bool retested = false;             // the figures come from a run after the choosing one
+  bool served_wins = false;          // by selection.h, in the last run that tested it
+  bool served_loses = false;         // likewise
+  bool retested = false;             // the served plan was tested after the run that chose it
   std::map<Kind, double> baselines;  // lt_tuned's time over that baseline's
 };
 

@@ -64,7 +64,9 @@ Lines extreme_lines(const Scoreboard& board, bool worst) {
 std::string notes(const Scoreboard& board) {
   std::string text = fmt::format(
       "Geometric means of lt_tuned's paired time over ours: above 1 is faster. Final-stage rows "
-      "of {} shapes; {} rows without a result (failed, or not in a recording).",
+      "of {} shapes; {} rows without a result (failed, or not in a recording). A win: in both "
+      "settings the 95 % interval is above 1 and the median gain at least 1 %; a loss: in either, "
+      "the whole interval is below 0.99.",
       board.overall.shapes, board.failed);
   if (board.overall.with_ours < board.overall.shapes)
     text += fmt::format(" Raw covers {} of them.", board.overall.with_ours);
@@ -147,7 +149,8 @@ json to_json(const ShapeLine& line) {
           {"ours_and_vendor", to_json(line.ours_and_vendor)},
           {"served", to_json(std::optional<Side>(line.served))},
           {"served_kind", name(line.served_kind)},
-          {"served_lost", line.served_lost},
+          {"served_wins", line.served_wins},
+          {"served_lost", line.served_loses},
           {"retested", line.retested},
           {"lt_tuned_over", baselines}};
 }
@@ -205,7 +208,7 @@ std::string to_csv(const Scoreboard& board) {
                         name(line.problem.accumulator), name(line.problem.layout), line.lt_tuned_us,
                         baseline(Kind::kCublas), baseline(Kind::kCublasAutotune),
                         baseline(Kind::kLtFirst), csv_side(line.raw), csv_side(line.vendor),
-                        name(line.served_kind), csv_side(line.served), line.served_lost ? 1 : 0,
+                        name(line.served_kind), csv_side(line.served), line.served_loses ? 1 : 0,
                         line.retested ? 1 : 0);
   }
   return text;

@@ -91,6 +91,7 @@ TEST(Scoreboard, JudgesByTheRetestNotByTheChoice) {
   EXPECT_NEAR(board.overall.raw, 1.05, 1e-9);
   EXPECT_NEAR(board.overall.served, 1.05, 1e-9);
   EXPECT_NEAR(board.overall.served_foreign, 1.04, 1e-9);
+  EXPECT_EQ(board.overall.served_wins, 1);
   EXPECT_EQ(board.not_retested, 0);
 }
 
@@ -140,6 +141,57 @@ TEST(Scoreboard, APlanThatLostTwiceIsNotServed) {
   EXPECT_EQ(board.overall.served, 1);
   EXPECT_EQ(board.overall.served_losses, 0);
   EXPECT_NEAR(board.overall.raw, 0.9, 1e-9);
+}
+
+// What serves on a tie is no win, and what is below 1 by less than its interval is no loss.
+TEST(Scoreboard, WinsAndLossesGoByTheIntervals) {
+  Rows r;
+  r.shape(64, 2.5)
+      .both(Kind::kKernel, "k", 1.3, 1.3, kTune)
+      .both(Kind::kKernel, "k", 1.005, 1.2, kRetest);
+  r.shape(128, 2.5)
+      .both(Kind::kKernel, "k", 1.3, 1.3, kTune)
+      .both(Kind::kKernel, "k", 0.989, 1.2, kRetest);
+  r.shape(192, 2.5)
+      .both(Kind::kKernel, "k", 1.3, 1.3, kTune)
+      .both(Kind::kKernel, "k", 1.2, 1.2, kRetest);
+  for (Measurement& row : r.rows)  // a wide interval around a good median
+    if (row.problem.m == 192 && row.run == kRetest) row.ratio_low = 0.99;
+  const Scoreboard board = make_scoreboard(r.rows);
+  for (const ShapeLine& line : board.shapes) EXPECT_EQ(line.served_kind, Kind::kKernel);
+  EXPECT_EQ(board.overall.served_wins, 0);
+  EXPECT_EQ(board.overall.served_losses, 0);
+  EXPECT_EQ(board.overall.raw_wins, 0);
+  EXPECT_EQ(board.overall.raw_losses, 0);
+}
+
+// Equal in a recording's digits: the re-test says which of the two was chosen.
+TEST(Scoreboard, AmongEqualWinnersTheRetestedOneServes) {
+  Rows r;
+  r.shape(64, 2.5)
+      .both(Kind::kKernel, "a", 1.2, 1.2, kTune)
+      .both(Kind::kKernel, "b", 1.2, 1.2, kTune)
+      .both(Kind::kKernel, "b", 1.1, 1.1, kRetest);
+  const Scoreboard board = make_scoreboard(r.rows);
+  EXPECT_EQ(board.shapes.at(0).served.config, "b");
+  EXPECT_NEAR(board.overall.served, 1.1, 1e-9);
+  EXPECT_EQ(board.not_retested, 0);
+}
+
+TEST(Scoreboard, OnlyATestOfTheServedPlanIsARetest) {
+  Rows r;
+  r.shape(64, 2.5)
+      .both(Kind::kKernel, "chosen", 1.2, 1.2, kTune)
+      .both(Kind::kKernel, "loser", 1.1, 0.9, kTune)
+      .both(Kind::kKernel, "loser", 1.1, 0.9, kRetest);
+  EXPECT_EQ(make_scoreboard(r.rows).not_retested, 1);
+  // Tested before it was chosen again does not count either.
+  constexpr const char* kLaterTune = "20260104T000000.000Z-0004-tune";
+  r.both(Kind::kKernel, "loser", 1.2, 1.2, kLaterTune);
+  const Scoreboard board = make_scoreboard(r.rows);
+  EXPECT_EQ(board.shapes.at(0).served.config, "loser");
+  EXPECT_NEAR(board.overall.served, 1.2, 1e-9);
+  EXPECT_EQ(board.not_retested, 1);
 }
 
 TEST(Scoreboard, WithoutAWinnerLtTunedIsServed) {
