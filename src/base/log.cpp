@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <atomic>
+#include <cstdio>
 #include <memory>
 
 namespace gemmsmith {
@@ -43,6 +44,11 @@ void set_log_level(LogLevel level) { current_level = level; }
 LogLevel log_level() { return current_level; }
 void log_line(LogLevel level, const std::string& text) {
   logger().log(spdlog_level(level), "{}", text);
+}
+
+void talk_text(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stderr) != text.size()) std::clearerr(stderr);
+  std::fflush(stderr);
 }
 
 }  // namespace gemmsmith

@@ -20,4 +20,13 @@ void log(LogLevel level, fmt::format_string<Args...> text, Args&&... args) {
   if (level <= log_level()) log_line(level, fmt::format(text, std::forward<Args>(args)...));
 }
 
+// Talk on stderr that no level silences: errors, progress, hints. A stderr that is closed or full
+// is nobody's failure, so what cannot be written is dropped.
+void talk_text(const std::string& text);
+
+template <class... Args>
+void talk(fmt::format_string<Args...> text, Args&&... args) {
+  talk_text(fmt::format(text, std::forward<Args>(args)...));
+}
+
 }  // namespace gemmsmith

@@ -1,4 +1,5 @@
 #include "base/progress.h"
+#include "base/log.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@ ProgressLine::ProgressLine(std::string what, std::int64_t total, bool quiet)
       last_(start_ - std::chrono::hours(1)) {}
 
 ProgressLine::~ProgressLine() {
-  if (drawn_) std::fputc('\n', stderr);
+  if (drawn_) talk("\n");
 }
 
 void ProgressLine::update(std::int64_t done, const std::string& note) {
@@ -35,11 +36,10 @@ void ProgressLine::update(std::int64_t done, const std::string& note) {
       fmt::format("{}/{} {} in {}{}  {}", done, total_, what_, duration_text(elapsed), left, note);
   if (terminal_) {
     if (line.size() > 100) line.resize(100);
-    fmt::print(stderr, "\r\x1b[K{}", line);
-    std::fflush(stderr);
+    talk("\r\x1b[K{}", line);
     drawn_ = true;
   } else {
-    fmt::print(stderr, "{}\n", line);
+    talk("{}\n", line);
   }
 }
 

@@ -22,6 +22,9 @@ Result<BenchSettings> bench_settings(const Session& session) {
   GEMMSMITH_TRY(const std::int64_t seed, session.settings.integer("seed", 0));
   // 32 MiB: what cuBLASLt's own samples give it on Hopper; less would handicap the baselines.
   GEMMSMITH_TRY(const std::int64_t mib, session.settings.integer("workspace_mib", 32));
+  constexpr std::int64_t kMostMib = 1 << 16;
+  if (mib > kMostMib)
+    return fail(ErrorCode::kBadInput, "workspace_mib = {}: expected at most {}", mib, kMostMib);
   settings.seed = static_cast<std::uint64_t>(seed);
   settings.workspace_bytes = mib << 20;
   return settings;
@@ -29,6 +32,10 @@ Result<BenchSettings> bench_settings(const Session& session) {
 
 Result<int> compile_threads(const Session& session) {
   GEMMSMITH_TRY(const std::int64_t threads, session.settings.integer("compile_threads", 0));
+  constexpr std::int64_t kMostThreads = 256;
+  if (threads > kMostThreads)
+    return fail(ErrorCode::kBadInput, "compile_threads = {}: expected at most {}", threads,
+                kMostThreads);
   if (threads > 0) return static_cast<int>(threads);
   // Each compiling thread holds about 60 MB; more than 8 would break the promise on memory.
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 8U));

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/log.h"
 #include "cli/bench_session.h"
 #include "cli/verb.h"
 #include "policy/analytic_ranker.h"
@@ -74,9 +75,9 @@ Result<int> run_bench(const BenchOptions& options, const Session& session) {
       const bool slow = options.require > 0 && row.ratio < options.require;
       if (row.status == Status::kOk && !slow) continue;
       ++bad;
-      fmt::print(stderr, "{} {}: {}{}\n  repeat with: {}\n", shape_name(problem), row.config,
-                 row.status != Status::kOk ? name(row.status) : "below the required ratio",
-                 row.detail.empty() ? "" : ", " + row.detail, repeat_line("bench", session, row));
+      talk("{} {}: {}{}\n  repeat with: {}\n", shape_name(problem), row.config,
+           row.status != Status::kOk ? name(row.status) : "below the required ratio",
+           row.detail.empty() ? "" : ", " + row.detail, repeat_line("bench", session, row));
     }
   }
   std::cout << table.render(session.format);
@@ -100,8 +101,8 @@ Result<int> run_verify(const BenchOptions& options, const Session& session) {
       table.add({shape_name(row.problem), row.config, name(row.status), row.detail});
       if (row.status == Status::kOk) continue;
       ++bad;
-      fmt::print(stderr, "{} {}: {} {}\n  repeat with: {}\n", shape_name(problem), row.config,
-                 name(row.status), row.detail, repeat_line("verify", session, row));
+      talk("{} {}: {} {}\n  repeat with: {}\n", shape_name(problem), row.config, name(row.status),
+           row.detail, repeat_line("verify", session, row));
     }
   }
   std::cout << table.render(session.format);

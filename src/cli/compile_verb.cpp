@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/log.h"
 #include "base/progress.h"
 #include "cli/bench_session.h"
 #include "cli/verb.h"
@@ -42,11 +43,13 @@ Result<Target> target_of(const std::string& architecture) {
 }
 
 // A problem that every useful kernel is legal for: large in all dimensions.
-Problem roomy(const Problem& defaults) {
+Result<Problem> roomy(const Problem& defaults, DataType type, DataType accumulator) {
   Problem problem = defaults;
   problem.m = problem.n = problem.k = 16384;
   problem.lda = problem.ldb = problem.ldc = problem.ldd = 0;
-  return *make_problem(problem);
+  problem.type = type;
+  problem.accumulator = accumulator;
+  return make_problem(problem);
 }
 
 std::vector<std::pair<DataType, DataType>> types_of(const CompileOptions& options,
@@ -64,13 +67,17 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
   for (std::string architecture; std::getline(list, architecture, ',');) {
     GEMMSMITH_TRY(const Target target, target_of(architecture));
     for (const auto& [type, accumulator] : types_of(options, defaults)) {
-      Problem problem = roomy(defaults);
-      problem.type = type;
-      problem.accumulator = accumulator;
+      GEMMSMITH_TRY(const Problem problem, roomy(defaults, type, accumulator));
       const SpaceContext context{problem, target};
       if (!options.configs.empty()) {
         for (const std::string& text : options.configs) {
           GEMMSMITH_TRY(const Config config, parse_config(text, kernel_families()));
+          const Constraint* const broken = broken_rule(context, config);
+          // Asked for both targets, a Hopper kernel is compiled for Hopper.
+          if (broken != nullptr && broken->id == "arch_is_sm90") continue;
+          if (broken != nullptr)
+            return fail(ErrorCode::kBadInput, "{} is not legal on {}: {} ({})", text, target.name,
+                        broken->reason, broken->id);
           tasks.push_back({config, type, accumulator, architecture});
         }
         continue;
@@ -140,11 +147,10 @@ Result<int> run(const CompileOptions& options, const Session& session) {
   std::cout << table.render(session.format);
   for (std::size_t i = 0; i < kernels.size(); ++i)
     if (kernels[i].status != compile::KernelStatus::kOk)
-      fmt::print(stderr, "gemmsmith compile --target {} --type {} --acc {} --config {}\n{}\n",
-                 tasks[i].architecture, name(tasks[i].type), name(tasks[i].accumulator),
-                 to_text(tasks[i].config), kernels[i].log);
-  if (!session.quiet)
-    fmt::print(stderr, "{} kernels, {} rejected after compiling\n", kernels.size(), bad);
+      talk("gemmsmith compile --target {} --type {} --acc {} --config {}\n{}\n",
+           tasks[i].architecture, name(tasks[i].type), name(tasks[i].accumulator),
+           to_text(tasks[i].config), kernels[i].log);
+  if (!session.quiet) talk("{} kernels, {} rejected after compiling\n", kernels.size(), bad);
   return bad == 0 ? 0 : 1;
 }
 

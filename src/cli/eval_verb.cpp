@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/interrupt.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "cli/bench_session.h"
 #include "cli/verb.h"
@@ -55,6 +56,13 @@ Result<std::optional<Choice>> stored_choice(const Session& session, const Bench&
   GEMMSMITH_TRY(const Store store, Store::open(*path, Store::Mode::kReadOnly));
   GEMMSMITH_TRY(const std::optional<Winner> winner, store.winner(environment_of(bench), problem));
   if (!winner) return std::nullopt;
+  if (winner->source == WinnerSource::kLtTuned) {
+    talk(
+        "{}: tuned cuBLASLt serves this shape, nothing beat it; the best of ours stands beside "
+        "it\n",
+        shape_name(problem));
+    return std::nullopt;
+  }
   GEMMSMITH_TRY(Config config, parse_config(winner->config, all_families()));
   return Choice{std::move(config), "store"};
 }
@@ -171,8 +179,8 @@ Result<Verdict> judge(Bench& bench, const Session& session, const Problem& probl
 
 void complain(const EvalOptions& options, const Session& session, const Problem& problem,
               const Config& config, const std::string& why) {
-  fmt::print(stderr, "{} {}: {}\n  repeat with: {}\n", shape_name(problem), to_text(config), why,
-             repeat_line(options, session, problem, to_text(config)));
+  talk("{} {}: {}\n  repeat with: {}\n", shape_name(problem), to_text(config), why,
+       repeat_line(options, session, problem, to_text(config)));
 }
 
 // A time of the row, or NaN where it has none.
@@ -276,7 +284,7 @@ Result<int> run(EvalOptions options, const Session& session) {
   if (is_server) GEMMSMITH_CHECK(check_load(options.serve));
   std::erase_if(problems, [](const Problem& p) { return p.is_empty() || p.k == 0; });
   if (problems.empty()) {
-    fmt::print(stderr, "nothing to evaluate: every shape has a size of zero\n");
+    talk("nothing to evaluate: every shape has a size of zero\n");
     return 0;
   }
   const std::string& device = session.settings.value("device");

@@ -1,7 +1,10 @@
 // main.cpp -- the command line: settings, verbs, and one place where errors become exit codes.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
+#include <iterator>
 
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -34,7 +37,7 @@ Result<void> apply_log_level(const Session& session) {
 }
 
 int report(const Error& error) {
-  fmt::print(stderr, "gemmsmith: {}\n", error.what);
+  talk("gemmsmith: {}\n", error.what);
   return exit_code(error.code);
 }
 
@@ -59,6 +62,15 @@ int run(int argc, char** argv) {
       add_tune(app, session),  add_bench(app, session),  add_verify(app, session),
       add_eval(app, session),  add_space(app, session),  add_compile(app, session),
       add_store(app, session), add_report(app, session), add_info(app, session)};
+  // CLI11 would only say that a subcommand is missing.
+  if (argc > 1 && argv[1][0] != '-' &&
+      std::none_of(std::begin(verbs), std::end(verbs),
+                   [&](const Verb& verb) { return verb.app->get_name() == argv[1]; })) {
+    std::string names;
+    for (const Verb& verb : verbs) names += (names.empty() ? "" : ", ") + verb.app->get_name();
+    return report({ErrorCode::kBadInput,
+                   fmt::format("unknown verb '{}': expected one of {}", argv[1], names)});
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -72,6 +84,12 @@ int run(int argc, char** argv) {
   for (const Verb& verb : verbs) {
     if (!verb.app->parsed()) continue;
     const Result<int> code = verb.run();
+    // A full disk or a closed pipe shows only here: output that is lost must not look like success.
+    std::cout.flush();
+    if (!std::cout && (!code || *code == 0))
+      return report({ErrorCode::kEnvironment,
+                     "cannot write the results to standard output: is the disk full or the pipe "
+                     "closed?"});
     return code ? *code : report(code.error());
   }
   return 2;

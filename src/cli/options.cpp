@@ -1,5 +1,6 @@
 // Flags that several verbs share, and their meaning.
 #include <algorithm>
+#include <unordered_set>
 
 #include "cli/verb.h"
 #include "problem/shape_list.h"
@@ -89,15 +90,17 @@ Result<Problem> ProblemOptions::defaults() const {
 Result<std::vector<Problem>> ProblemOptions::problems() const {
   GEMMSMITH_TRY(const Problem base, defaults());
   std::vector<Problem> result;
+  std::unordered_set<std::string> seen;
+  const auto add = [&](const Problem& problem) {
+    if (seen.insert(describe(problem)).second) result.push_back(problem);
+  };
   for (const std::string& text : mnk) {
-    GEMMSMITH_TRY(Problem problem, parse_mnk(text, base));
-    if (std::find(result.begin(), result.end(), problem) == result.end()) result.push_back(problem);
+    GEMMSMITH_TRY(const Problem problem, parse_mnk(text, base));
+    add(problem);
   }
   if (!shapes.empty()) {
     GEMMSMITH_TRY(const std::vector<Problem> listed, read_shape_list(shapes, base));
-    for (const Problem& problem : listed)
-      if (std::find(result.begin(), result.end(), problem) == result.end())
-        result.push_back(problem);
+    for (const Problem& problem : listed) add(problem);
   }
   if (mnk.empty() && shapes.empty())
     return fail(ErrorCode::kBadInput,

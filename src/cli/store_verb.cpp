@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/log.h"
 #include "base/progress.h"
 #include "cli/bench_session.h"
 #include "cli/verb.h"
@@ -131,8 +132,8 @@ Result<int> run(const StoreOptions& options, const Session& session) {
   } else if (options.action == "import") {
     GEMMSMITH_TRY(const ImportReport report, store.import_json_lines(options.file));
     if (!session.quiet)
-      fmt::print(stderr, "{} measurements, {} winners, {} runs imported; {} were there already\n",
-                 report.measurements, report.winners, report.runs, report.already_there);
+      talk("{} measurements, {} winners, {} runs imported; {} were there already\n",
+           report.measurements, report.winners, report.runs, report.already_there);
   } else {
     GEMMSMITH_TRY(const Environment environment, only_environment(store, options.device));
     if (options.action == "plan-table")

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/interrupt.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "cli/bench_session.h"
 #include "cli/verb.h"
@@ -96,7 +97,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   for (const Problem& problem : problems)
     if (!problem.is_empty() && problem.k > 0) work.push_back(problem);
   if (work.empty()) {
-    fmt::print(stderr, "nothing to tune: every shape has a size of zero\n");
+    talk("nothing to tune: every shape has a size of zero\n");
     return 0;
   }
   TunerOptions tuner = options.tuner;
@@ -147,8 +148,8 @@ Result<int> run(const TuneOptions& options, const Session& session) {
     for (const ProblemOutcome& outcome : summary.problems)
       if (outcome.outcome == Outcome::kFailed) {
         ++failed;
-        fmt::print(stderr, "failed: {}: {}\n  repeat with: gemmsmith tune --device {} --mnk {}\n",
-                   describe(outcome.problem), outcome.error, device, shape_name(outcome.problem));
+        talk("failed: {}: {}\n  repeat with: gemmsmith tune --device {} --mnk {}\n",
+             describe(outcome.problem), outcome.error, device, shape_name(outcome.problem));
       }
   }
   const Environment environment = environment_of(*bench);
@@ -168,14 +169,12 @@ Result<int> run(const TuneOptions& options, const Session& session) {
     GEMMSMITH_TRY(const RetestSummary summary, retest(make_bench, store, work, tuner, on_event));
     interrupted_run = summary.interrupted;
     for (const RetestOutcome& outcome : summary.problems)
-      if (outcome.demoted)
-        fmt::print(stderr, "{}: {}\n", shape_name(outcome.problem), outcome.winner.note);
+      if (outcome.demoted) talk("{}: {}\n", shape_name(outcome.problem), outcome.winner.note);
   }
   GEMMSMITH_CHECK(print_results(store, environment, work, options.scoreboard, session.format));
   if (interrupted_run) {
-    fmt::print(stderr,
-               "interrupted; everything measured is kept in {}; run the same command to go on\n",
-               path.string());
+    talk("interrupted; everything measured is kept in {}; run the same command to go on\n",
+         path.string());
     return 130;
   }
   return failed == 0 ? 0 : 1;

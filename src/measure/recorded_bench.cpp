@@ -1,7 +1,9 @@
 #include "measure/recorded_bench.h"
 
 #include <nlohmann/json.hpp>
+#include <random>
 
+#include "base/hash.h"
 #include "device/device_json.h"
 #include "vendor/cublaslt_family.h"
 
@@ -10,7 +12,17 @@ namespace gemmsmith {
 using nlohmann::json;
 
 RecordedBench::RecordedBench(RecordedDevice device, const BenchSettings& settings)
-    : device_(std::move(device)), random_(settings.seed) {}
+    : device_(std::move(device)), seed_(settings.seed) {}
+
+// What is drawn follows from the seed and the row alone, so a problem gets the same answers
+// whatever was asked before it, in this run or in one that was stopped and resumed.
+Measurement RecordedBench::replayed(const Measurement& row) const {
+  const std::string identity =
+      fmt::format("{} {} {} {} {} {}", describe(row.problem), name(row.kind), row.config,
+                  name(row.stage), name(row.setting), row.run);
+  std::mt19937_64 random(seed_ ^ hash64(identity));
+  return RecordedDevice::replay(row, random);
+}
 
 Result<std::vector<Measurement>> RecordedBench::baselines(const Problem& problem) {
   std::vector<Measurement> rows;
@@ -20,7 +32,7 @@ Result<std::vector<Measurement>> RecordedBench::baselines(const Problem& problem
     if (row == nullptr)
       return fail(ErrorCode::kUnsupported, "{}: the recording has no {} of this problem",
                   describe(problem), name(kind));
-    rows.push_back(RecordedDevice::replay(*row, random_));
+    rows.push_back(replayed(*row));
   }
   return rows;
 }
@@ -42,7 +54,7 @@ Measurement RecordedBench::answer(const Problem& problem, const Config& config, 
   const Kind kind = config.family == &vendor::cublaslt_family() ? Kind::kVendor : Kind::kKernel;
   const std::string text = to_text(config);
   if (const Measurement* const row = device_.find(problem, kind, text, stage, setting))
-    return RecordedDevice::replay(*row, random_);
+    return replayed(*row);
   Measurement refused;
   refused.problem = problem;
   refused.kind = kind;

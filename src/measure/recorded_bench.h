@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <random>
 
 #include "device/recorded_device.h"
 #include "measure/bench.h"
@@ -29,8 +28,10 @@ class RecordedBench : public Bench {
  private:
   Measurement answer(const Problem& problem, const Config& config, Stage stage, Setting setting);
 
+  Measurement replayed(const Measurement& row) const;
+
   RecordedDevice device_;
-  std::mt19937_64 random_;
+  std::uint64_t seed_;
 };
 
 }  // namespace gemmsmith

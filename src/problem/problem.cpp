@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/numbers.h"
@@ -108,6 +110,9 @@ Result<Problem> make_problem(Problem problem) {
   GEMMSMITH_CHECK(check_size("n", problem.n));
   GEMMSMITH_CHECK(check_size("k", problem.k));
   GEMMSMITH_CHECK(check_size("batch", problem.batch));
+  for (const auto& [argument, value] : {std::pair("alpha", problem.alpha), {"beta", problem.beta}})
+    if (!std::isfinite(value))
+      return fail(ErrorCode::kBadInput, "{} = {}: must be a finite f32 number", argument, value);
   if (problem.batch > 1)
     return fail(ErrorCode::kUnsupported, "batch = {}: only batch 1 is supported", problem.batch);
   if (problem.type == DataType::kF32)

@@ -44,6 +44,12 @@ std::string sidecar(const Environment& environment, const std::vector<Run>& runs
 
 Result<void> Store::export_recording(const Environment& environment,
                                      const std::filesystem::path& path) const {
+  // Any other ending would put the sidecar, which replaces it with .json, over a file of the
+  // user's.
+  const std::string name = path.filename().string();
+  if (!name.ends_with(".csv") && !name.ends_with(".csv.zst"))
+    return fail(ErrorCode::kBadInput, "recording {}: the name must end in .csv or .csv.zst",
+                path.string());
   GEMMSMITH_TRY(const std::vector<StoredMeasurement> stored, all_measurements());
   GEMMSMITH_TRY(const std::vector<Run> all_runs, runs());
   std::vector<Measurement> rows;

@@ -2,6 +2,10 @@
 // the right exit code.
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <ostream>
@@ -110,11 +114,26 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{"leading_dimension",
                 {"space", "--mnk", "64_64_64", "--lda", "63"},
                 "lda = 63: this leading dimension must be at least 64"},
+        BadFlag{"alpha",
+                {"space", "--mnk", "64_64_64", "--alpha", "nan"},
+                "alpha = nan: must be a finite f32 number"},
+        BadFlag{"beta",
+                {"space", "--mnk", "64_64_64", "--beta", "1e99"},
+                "beta = inf: must be a finite f32 number"},
+        BadFlag{"illegal_config",
+                {"compile", "--config", "sm90_ws:w2.m128.n256.s99"},
+                "sm90_ws:w2.m128.n256.s99 is not legal on NVIDIA H200"},
+        BadFlag{"huge_workspace",
+                {"bench", "--mnk", "64_64_64", "--workspace-mib", "9223372036854775807"},
+                "workspace_mib = 9223372036854775807: expected at most 65536"},
         BadFlag{"no_shape", {"space"}, "no shape given: pass --mnk M_N_K"},
         BadFlag{"why", {"space", "--mnk", "64_64_64", "--why", "sm70"}, "the families are"},
         BadFlag{
             "target", {"space", "--mnk", "64_64_64", "--target", "b200"}, "unknown target 'b200'"},
-        BadFlag{"verb", {"frobnicate"}, "frobnicate"},
+        BadFlag{"verb",
+                {"frobnicate"},
+                "unknown verb 'frobnicate': expected one of tune, bench, verify, eval, space, "
+                "compile, store, report, info"},
         BadFlag{"nothing", {}, "A subcommand is required"},
         BadFlag{"device", {"tune", "--mnk", "64_64_64", "--device", "tpu:0"}, "tpu:0"},
         BadFlag{"device_index", {"tune", "--mnk", "64_64_64", "--device", "cuda:x"}, "cuda:x"},
@@ -131,6 +150,35 @@ TEST(BadInput, NoGpuIsAnEnvironmentErrorThatSaysWhatToDo) {
                                            {{"GEMMSMITH_LIBCUDA", "/nonexistent/libcuda.so"}});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_NE(result.err.find("/nonexistent/libcuda.so"), std::string::npos) << result.err;
+}
+
+// What talks to stderr must not die with it, and results that are lost must not look like success.
+TEST(Output, AClosedOrFullStreamIsNoCrash) {
+  const std::string shapes = std::string(GEMMSMITH_SOURCE_DIR) + "/data/shapes/grid1000.csv";
+  const std::string program = GEMMSMITH_PROGRAM;
+  const auto exit_of = [](const std::string& command) {
+    return WEXITSTATUS(std::system(command.c_str()));  // NOLINT: a redirection is what is tested
+  };
+  EXPECT_EQ(exit_of(program + " space --mnk zz >/dev/null 2>&-"), 2);
+  EXPECT_EQ(exit_of(program + " space --mnk zz >/dev/null 2>/dev/full"), 2);
+  EXPECT_EQ(exit_of(program + " tune --dry-run --csv --shapes " + shapes + " >/dev/full 2>&1"), 3);
+  EXPECT_EQ(exit_of(program + " tune --dry-run --csv --shapes " + shapes + " >/dev/null 2>&-"), 0);
+}
+
+// A million lines are read in seconds.
+TEST(Input, LongShapeListsAreLinear) {
+  const std::string path = fresh_folder() + "/long.csv";
+  {
+    std::ofstream file(path);
+    file << "m,n,k\n";
+    for (int i = 1; i <= 200000; ++i) file << i << ",64,64\n";
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const ProgramResult result = run_program({"tune", "--dry-run", "--csv", "--shapes", path});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 200001);
+  // Quadratic took 40 s for this on an idle core.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 TEST(BadInput, NvrtcMissingIsAnEnvironmentError) {
