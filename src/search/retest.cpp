@@ -73,33 +73,58 @@ class Retester {
     return fmt::format("{} {:.3f}x", name(outcome.winner.source), outcome.winner.chained_ratio);
   }
 
-  // Nothing where there is no winner to test, or it was tested before.
+  // What there is to test, if anything: a winner that was not tested before.
+  struct Job {
+    Winner winner;
+    Progress progress;
+  };
+  Result<std::optional<Job>> job(const Problem& problem) const {
+    GEMMSMITH_TRY(const auto winner, store_.winner(run_->environment(), problem));
+    GEMMSMITH_TRY(const auto progress, store_.progress(run_->environment(), problem));
+    if (!winner || !progress) return std::optional<Job>();
+    if (progress->stage == "retested" && !options_.retest_again) return std::optional<Job>();
+    return std::optional<Job>(Job{*winner, *progress});
+  }
+
+  // Nothing where there is nothing to test, or another process is at the problem.
   Result<std::optional<RetestOutcome>> test(const Problem& problem) {
     GEMMSMITH_CHECK(check_interrupt());
-    const Environment& environment = run_->environment();
-    GEMMSMITH_TRY(const auto winner, store_.winner(environment, problem));
-    GEMMSMITH_TRY(const auto progress, store_.progress(environment, problem));
-    if (!winner || !progress) return std::optional<RetestOutcome>();
-    if (progress->stage == "retested" && !options_.retest_again)
-      return std::optional<RetestOutcome>();
-    GEMMSMITH_TRY(const auto rows, store_.measurements(environment, problem));
-    GEMMSMITH_TRY(const std::vector<Config> configs, to_test(*winner, rows));
+    GEMMSMITH_TRY(const auto wanted, job(problem));
+    if (!wanted) return std::optional<RetestOutcome>();
+    GEMMSMITH_TRY(const auto lease, store_.acquire(run_->environment(), problem, options_.lease));
+    if (!lease) return std::optional<RetestOutcome>();
+    auto outcome = test(*lease);
+    // Given back by finish() where there is an outcome.
+    if (!outcome || !*outcome) {
+      const auto released = store_.release(*lease);
+      if (outcome) GEMMSMITH_CHECK(released);
+    }
+    return outcome;
+  }
+
+  Result<std::optional<RetestOutcome>> test(const Lease& lease) {
+    const Problem& problem = lease.problem;
+    // It may have been tested between the look and the lease.
+    GEMMSMITH_TRY(const auto found, job(problem));
+    if (!found) return std::optional<RetestOutcome>();
+    GEMMSMITH_TRY(const auto rows, store_.measurements(run_->environment(), problem));
+    GEMMSMITH_TRY(const std::vector<Config> configs, to_test(found->winner, rows));
     std::vector<Finalist> tested;
     if (!configs.empty()) {
       GEMMSMITH_TRY(const auto finals, run_->finals(problem, configs, ""));
       tested = finalists(finals);
     }
-    RetestOutcome outcome{problem, *winner, false, {}};
-    if (winner->source != WinnerSource::kLtTuned) {
-      GEMMSMITH_CHECK(judge(outcome, find(tested, *winner), rows));
+    RetestOutcome outcome{problem, found->winner, false, {}};
+    if (found->winner.source != WinnerSource::kLtTuned) {
+      GEMMSMITH_CHECK(judge(outcome, find(tested, found->winner), rows, lease));
     }
-    const Progress done{"retested", progress->budget, progress->vendor_budget};
-    GEMMSMITH_CHECK(store_.set_winner(environment, outcome.winner, done));
+    const Progress done{"retested", found->progress.budget, found->progress.vendor_budget};
+    GEMMSMITH_CHECK(store_.finish(lease, outcome.winner, done));
     return std::optional<RetestOutcome>(std::move(outcome));
   }
 
-  // The plan itself, and the best of ours and of the vendor's back to back, from the finals that
-  // chose it.
+  // The plan itself, and the best of ours and of the vendor's in each setting (the scoreboard's
+  // figures), from the finals that chose it: mostly one or two configs.
   Result<std::vector<Config>> to_test(const Winner& winner,
                                       std::span<const StoredMeasurement> rows) const {
     std::vector<std::string> texts;
@@ -108,8 +133,8 @@ class Retester {
     if (!chosen_by.empty()) {
       const std::vector<Measurement> finals = measurements_of(rows, chosen_by);
       for (const Kind kind : {Kind::kKernel, Kind::kVendor})
-        if (const auto best = best_in(finals, kind, Setting::kChained))
-          texts.push_back(best->config);
+        for (const Setting setting : {Setting::kChained, Setting::kForeign})
+          if (const auto best = best_in(finals, kind, setting)) texts.push_back(best->config);
     }
     std::vector<Config> configs;
     for (const std::string& text : texts) {
@@ -121,7 +146,7 @@ class Retester {
   }
 
   Result<void> judge(RetestOutcome& outcome, const Finalist* finalist,
-                     std::span<const StoredMeasurement> rows) {
+                     std::span<const StoredMeasurement> rows, const Lease& lease) {
     if (finalist == nullptr)
       return fail(ErrorCode::kInternal, "{}: the bench gave no rows for {}",
                   describe(outcome.problem), outcome.winner.config);
@@ -130,6 +155,10 @@ class Retester {
       return {};
     }
     GEMMSMITH_TRY(TuningRun* const confirm, confirm_run());
+    GEMMSMITH_TRY(const bool held, store_.renew(lease, options_.lease));
+    if (!held)
+      return fail(ErrorCode::kTimeout, "{}: the lease ran out and another process took over",
+                  describe(outcome.problem));
     GEMMSMITH_TRY(const Config config, parse_config(outcome.winner.config, all_families()));
     GEMMSMITH_TRY(const auto finals, confirm->finals(outcome.problem, {config}, ""));
     const std::vector<Finalist> again = finalists(finals);

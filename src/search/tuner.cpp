@@ -88,6 +88,12 @@ class ProblemTuner {
     return {};
   }
 
+  // Measured with the kernel that the config means today.
+  bool is_todays(const StoredMeasurement& row) const {
+    const Measurement& m = row.measurement;
+    return row.kernel_hash == run_.kernel_hash(m.config, m.kind, problem());
+  }
+
   // The screening row of a config, if the same kernel was measured before.
   const Measurement* screened(const Config& config, Setting setting) const {
     const Kind kind = kind_of(config);
@@ -239,9 +245,8 @@ class ProblemTuner {
     std::vector<const Measurement*> found;
     for (const StoredMeasurement& row : rows_) {
       const Measurement& m = row.measurement;
-      // Rows of a kernel that has changed since are no longer about today's kernel.
       if (m.stage == Stage::kScreen && m.setting == Setting::kChained && m.kind == kind &&
-          m.status == Status::kOk && row.kernel_hash == run_.kernel_hash(m.config, kind, problem()))
+          m.status == Status::kOk && is_todays(row))
         found.push_back(&m);
     }
     std::stable_sort(found.begin(), found.end(), [](const Measurement* a, const Measurement* b) {
@@ -267,9 +272,12 @@ class ProblemTuner {
     chosen.insert(chosen.end(), vendor.begin(), vendor.end());
     if (chosen.empty()) return std::vector<Measurement>();
     // A run killed between the finals and the decision left them whole: they are one transaction.
+    // What they say of a kernel that has changed since is not about today's.
     const std::string last = last_final_run(rows_, RunPurpose::kTune);
     if (!last.empty()) {
-      std::vector<Measurement> rows = measurements_of(rows_, last);
+      std::vector<Measurement> rows;
+      for (const StoredMeasurement& row : rows_)
+        if (row.measurement.run == last && is_todays(row)) rows.push_back(row.measurement);
       std::set<std::string> measured;
       for (const Finalist& finalist : finalists(rows)) measured.insert(finalist.config);
       const bool all = std::all_of(chosen.begin(), chosen.end(), [&](const Config& config) {
@@ -357,7 +365,14 @@ class Tuner {
     GEMMSMITH_TRY(const auto progress, run_.store().progress(run_.environment(), problem));
     if (!progress || !covers(*progress, run_.options())) return false;
     GEMMSMITH_TRY(const auto winner, run_.store().winner(run_.environment(), problem));
-    return winner.has_value();
+    return winner && is_todays(*winner);
+  }
+
+  // A kernel that has changed since it won is to be measured again. Where no identities are kept,
+  // as with a recording, a winner stands.
+  bool is_todays(const Winner& winner) const {
+    if (winner.source != WinnerSource::kKernel || !run_.options().kernel_hash) return true;
+    return winner.kernel_hash == run_.kernel_hash(winner.config, Kind::kKernel, winner.problem);
   }
 
   // An error is one that stops all work.

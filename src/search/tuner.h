@@ -99,8 +99,9 @@ Result<TuneSummary> tune(Bench& bench, Store& store, std::span<const Problem> pr
                          const TunerOptions& options, const TuneCallback& callback = {});
 
 // Pairs the selected plan of each problem with lt_tuned again, with the best of ours and of the
-// vendor's beside it (the scoreboard's figures). A plan that has lost, and loses once more with
-// four times the pairs, gives way to lt_tuned.
+// vendor's in each setting beside it (the scoreboard's figures). A plan that has lost, and loses
+// once more with four times the pairs, gives way to lt_tuned. Works under the problem's lease: what
+// another process holds is left to it.
 Result<RetestSummary> retest(const BenchFactory& make_bench, Store& store,
                              std::span<const Problem> problems, const TunerOptions& options,
                              const TuneCallback& callback = {});

@@ -99,7 +99,7 @@ Result<void> Store::finish(const Lease& lease, const Winner& winner, const Progr
     SQLite::Database& handle = state_->handle();
     WriteTransaction transaction(handle);
     if (!update_lease(handle, lease, "", 0))
-      return fail(ErrorCode::kStore,
+      return fail(ErrorCode::kTimeout,
                   "store {}: the lease of {} was taken over by another process; its result stands",
                   path().string(), describe(lease.problem));
     store::replace_winner(handle, {lease.environment, winner});

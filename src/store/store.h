@@ -145,10 +145,10 @@ class Store {
   Result<void> release(const Lease& lease);
 
   // Writes the winner, marks the problem selected and gives the lease back, in one transaction.
-  // Error (kStore) where the lease was lost: then nothing is changed.
+  // Error (kTimeout) where the lease was lost: then nothing is changed.
   Result<void> finish(const Lease& lease, const Winner& winner, const Progress& progress);
 
-  // Replaces a winner outside tuning (a demotion, an import by hand).
+  // Replaces a winner without a lease, whoever may be tuning the problem.
   Result<void> set_winner(const Environment& environment, const Winner& winner,
                           const Progress& progress);
 

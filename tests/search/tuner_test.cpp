@@ -335,13 +335,48 @@ TEST_F(TunerTest, AChangedKernelIsMeasuredAgain) {
   options_.kernel_hash = [](const Config&, const Problem&) { return std::string("old"); };
   must_tune(bench, store);
   const std::size_t first = bench.screened.size();
-  options_.budget = 21;  // more than was done, or the problem counts as done
+  EXPECT_EQ(bench.final_calls, 2);
   options_.kernel_hash = [](const Config&, const Problem&) { return std::string("new"); };
-  must_tune(bench, store);
+  EXPECT_EQ(must_tune(bench, store).count(Outcome::kTuned), 2);
   int twice = 0;
   for (const auto& [config, times] : bench.screened) twice += times == 2;
   EXPECT_GE(twice, 2 * 20);
-  EXPECT_LE(bench.screened.size(), first + 2 * (1 + 4));
+  EXPECT_EQ(bench.screened.size(), first);
+  // The same finalists as before, and yet paired again: the kernels are others.
+  EXPECT_EQ(bench.final_calls, 4);
+  for (const Problem& problem : problems_)
+    EXPECT_EQ((*store.winner(environment_of(bench), problem))->kernel_hash, "new");
+  EXPECT_EQ(must_tune(bench, store).count(Outcome::kAlreadyDone), 2);
+}
+
+// Where no identities are kept, as with a recording, what another run kept stands.
+TEST_F(TunerTest, WithoutIdentitiesAWinnerStands) {
+  FakeBench bench;
+  Store store = open();
+  options_.kernel_hash = [](const Config&, const Problem&) { return std::string("hash"); };
+  must_tune(bench, store);
+  options_.kernel_hash = {};
+  EXPECT_EQ(must_tune(bench, store).count(Outcome::kAlreadyDone), 2);
+}
+
+// Another process took the problem over in the middle of the finals: its result stands, and the
+// rest goes on.
+TEST_F(TunerTest, ALostLeaseCostsOneProblem) {
+  FakeBench bench;
+  Store store = open();
+  Store other = open();
+  options_.lease = std::chrono::seconds(0);
+  std::optional<Lease> taken;
+  bench.before = [&](const Problem& problem, const char* call) -> Result<void> {
+    if (problem == problems_[0] && std::string(call) == "finals")
+      taken = *other.acquire(environment_of(bench), problem, std::chrono::seconds(60));
+    return {};
+  };
+  const TuneSummary summary = must_tune(bench, store);
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(summary.problems.at(0).outcome, Outcome::kFailed);
+  EXPECT_EQ(summary.problems.at(1).outcome, Outcome::kTuned);
+  EXPECT_FALSE(*store.winner(environment_of(bench), problems_[0]));
 }
 
 TEST_F(TunerTest, TwoTunersDivideTheProblems) {
@@ -389,6 +424,72 @@ TEST_F(TunerTest, RetestTakesTheFreshFigures) {
   EXPECT_TRUE(retest(factory(fresh), store, problems_, options_)->problems.empty());
   options_.retest_again = true;
   EXPECT_EQ(retest(factory(fresh), store, problems_, options_)->problems.size(), 2U);
+}
+
+TEST_F(TunerTest, RetestLeavesAProblemToItsHolder) {
+  FakeBench bench;
+  Store store = open();
+  must_tune(bench, store);
+  const Environment environment = environment_of(bench);
+  Store other = open();
+  const auto held = *other.acquire(environment, problems_[0], std::chrono::seconds(60));
+  ASSERT_TRUE(held);
+  const auto summary = retest(factory(bench), store, problems_, options_);
+  ASSERT_TRUE(summary) << summary.error().what;
+  ASSERT_EQ(summary->problems.size(), 1U);
+  EXPECT_EQ(summary->problems.at(0).problem, problems_[1]);
+  EXPECT_EQ((*store.progress(environment, problems_[0]))->stage, "selected");
+  // What was tested is free again.
+  EXPECT_TRUE(*other.acquire(environment, problems_[1], std::chrono::seconds(60)));
+  ASSERT_TRUE(other.release(*held));
+  EXPECT_EQ(retest(factory(bench), store, problems_, options_)->problems.size(), 1U);
+}
+
+TEST_F(TunerTest, ALeaseLostInTheRetestCostsOneProblem) {
+  FakeBench bench;
+  Store store = open();
+  must_tune(bench, store);
+  Store other = open();
+  options_.lease = std::chrono::seconds(0);
+  const auto make = [&](int) -> Result<std::unique_ptr<Bench>> {
+    auto fresh = std::make_unique<FakeBench>();
+    fresh->before = [&](const Problem& problem, const char*) -> Result<void> {
+      if (problem == problems_[0]) {
+        EXPECT_TRUE(*other.acquire(environment_of(bench), problem, std::chrono::seconds(60)));
+      }
+      return {};
+    };
+    return fresh;
+  };
+  const auto summary = retest(make, store, problems_, options_);
+  ASSERT_TRUE(summary) << summary.error().what;
+  ASSERT_EQ(summary->problems.size(), 2U);
+  EXPECT_NE(summary->problems[0].error.find("taken over"), std::string::npos);
+  EXPECT_EQ(summary->problems[1].error, "");
+  EXPECT_EQ((*store.progress(environment_of(bench), problems_[0]))->stage, "selected");
+}
+
+// The scoreboard shows in each setting who is best there, as the re-test measured it.
+TEST_F(TunerTest, RetestMeasuresTheBestOfEachSetting) {
+  FakeBench bench;
+  options_.candidates = [](const Problem&) {
+    return std::vector<Config>{*parse_config("sm80_mma", kernel_families()),
+                               *parse_config("sm90_ws", kernel_families())};
+  };
+  bench.ratio = [](const Problem&, const std::string& config, Stage, Setting setting) {
+    const bool chained = setting == Setting::kChained;
+    if (config.rfind("cublaslt", 0) == 0) return chained ? 1.2 : 1.15;
+    if (config.rfind("sm80_mma", 0) == 0) return chained ? 1.3 : 0.96;
+    return chained ? 1.1 : 0.98;
+  };
+  Store store = open();
+  must_tune(bench, store);
+  const auto summary = retest(factory(bench), store, problems_, options_);
+  ASSERT_TRUE(summary) << summary.error().what;
+  std::set<std::string> tested;
+  for (const StoredMeasurement& row : must(store.measurements(environment_of(bench), problems_[0])))
+    if (row.measurement.run == summary->run) tested.insert(row.measurement.config.substr(0, 7));
+  EXPECT_EQ(tested, (std::set<std::string>{"sm80_mm", "sm90_ws", "cublasl"}));
 }
 
 TEST_F(TunerTest, APlanThatLosesTwiceGivesWay) {
