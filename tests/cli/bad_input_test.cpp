@@ -4,7 +4,6 @@
 
 #include <sys/wait.h>
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -165,7 +164,7 @@ TEST(Output, AClosedOrFullStreamIsNoCrash) {
   EXPECT_EQ(exit_of(program + " tune --dry-run --csv --shapes " + shapes + " >/dev/null 2>&-"), 0);
 }
 
-// A million lines are read in seconds.
+// Reading was once quadratic: 200 000 lines then ran into the test's time limit.
 TEST(Input, LongShapeListsAreLinear) {
   const std::string path = fresh_folder() + "/long.csv";
   {
@@ -173,12 +172,9 @@ TEST(Input, LongShapeListsAreLinear) {
     file << "m,n,k\n";
     for (int i = 1; i <= 200000; ++i) file << i << ",64,64\n";
   }
-  const auto start = std::chrono::steady_clock::now();
   const ProgramResult result = run_program({"tune", "--dry-run", "--csv", "--shapes", path});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 200001);
-  // Quadratic took 40 s for this on an idle core.
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 TEST(BadInput, NvrtcMissingIsAnEnvironmentError) {
