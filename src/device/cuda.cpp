@@ -210,6 +210,7 @@ Result<double> elapsed_us(const Event& start, const Event& stop) {
 }
 
 Result<Module> Module::load(const Driver& driver, std::string_view cubin, const std::string& what) {
+  const RelaxedCapture relaxed(driver);
   CUmodule raw = nullptr;
   if (const CUresult result = driver.ModuleLoadData(&raw, cubin.data()); result != CUDA_SUCCESS)
     return fail(ErrorCode::kDevice, "cannot load the {}-byte cubin of {}: {}", cubin.size(), what,

@@ -15,6 +15,23 @@
 
 namespace gemmsmith {
 
+// While it lives, this thread may load modules and allocate although another thread captures in
+// global mode, where the driver would otherwise refuse the call and spoil that capture. For work
+// that belongs to no stream.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(const Driver& driver) : driver_(driver) {
+    driver_.ThreadExchangeStreamCaptureMode(&mode_);
+  }
+  ~RelaxedCapture() { driver_.ThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  const Driver& driver_;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // then the thread's own
+};
+
 // A driver handle and the driver's function that destroys it.
 template <class Handle, auto kDestroy>
 class OwnedHandle {

@@ -9,6 +9,7 @@ bool is_capturing(const Driver& driver, CUstream stream) {
 }
 
 Result<std::unique_ptr<DeviceState>> DeviceState::create(const Driver& driver, CUcontext context) {
+  const RelaxedCapture relaxed(driver);
   std::unique_ptr<DeviceState> state(new DeviceState(driver, context));
   CUdevice device = 0;
   GEMMSMITH_CHECK(check(driver, driver.CtxGetDevice(&device), "asking for the current device"));

@@ -100,6 +100,14 @@ TEST_F(Cuda, BuffersHoldWhatWasCopiedAndFreeThemselves) {
   EXPECT_EQ(live_allocations(), before);
 }
 
+TEST_F(Cuda, ModulesLoadWhileAnotherThreadCaptures) {
+  const ScopedEnvironment capture("FAKE_CUDA_GLOBAL_CAPTURE", "1");
+  EXPECT_TRUE(Module::load(driver(), std::string_view("fake\0", 5), "a kernel"));
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  driver().ThreadExchangeStreamCaptureMode(&mode);
+  EXPECT_EQ(mode, CU_STREAM_CAPTURE_MODE_GLOBAL) << "the thread's own mode is back";
+}
+
 TEST_F(Cuda, AnEmptyBufferNeedsNoDriver) {
   const ScopedEnvironment failure("FAKE_CUDA_FAIL", "cuMemAlloc_v2=2");
   const auto buffer = DeviceBuffer::allocate(driver(), 0);

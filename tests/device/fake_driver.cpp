@@ -47,6 +47,8 @@ CUresult planned(std::string_view function) {
 #define FAKE_BEGIN \
   if (const CUresult status = planned(__func__); status != CUDA_SUCCESS) return status
 
+thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
 struct FakeFunction {
   int parameters = 1;
   bool computes = false;
@@ -267,6 +269,8 @@ CUresult cuCtxSynchronize() {
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   FAKE_BEGIN;
+  if (number("FAKE_CUDA_GLOBAL_CAPTURE", 0) != 0 && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   const auto* text = static_cast<const char*>(image);
   if (std::strncmp(text, "fake", 4) != 0) return CUDA_ERROR_INVALID_IMAGE;
   auto* fake = new FakeModule;
@@ -414,6 +418,10 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   const bool captures = reinterpret_cast<std::uintptr_t>(stream) > 2 &&
                         reinterpret_cast<FakeStream*>(stream)->capture != nullptr;
   *status = captures ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  std::swap(*mode, capture_mode);
   return CUDA_SUCCESS;
 }
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {

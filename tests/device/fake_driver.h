@@ -8,6 +8,7 @@
 //   FAKE_CUDA_CAPABILITY=90       compute capability
 //   FAKE_CUDA_NAME="NVIDIA H200"
 //   FAKE_CUDA_FAIL=cuMemAlloc_v2=2[,cuLaunchKernelEx=700]   functions that fail, and how
+//   FAKE_CUDA_GLOBAL_CAPTURE=1    another thread captures: loading needs the mode RELAXED
 //   FAKE_CUDA_RESIDENT_CLUSTERS=66  FAKE_CUDA_BLOCKS_PER_SM=1
 //
 // A cubin is a text. One that begins with "fake sm90_ws" or "fake sm80_mma" has a kernel "gemm"

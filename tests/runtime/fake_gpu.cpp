@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "kernels/parts/args.cuh"
 
@@ -34,6 +35,7 @@ struct FakeModule {
 
 CUctx_st contexts[FakeGpu::kDevices] = {{0}, {1}};
 thread_local CUcontext current = nullptr;
+thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 float load(const void* base, std::int64_t index, bool is_bf16) {
   if (is_bf16) return __bfloat162float(static_cast<const __nv_bfloat16*>(base)[index]);
@@ -142,6 +144,8 @@ int attribute_value(CUdevice_attribute attribute) {
 void FakeGpu::reset() {
   launches = modules_loaded = modules_unloaded = maps_encoded = contexts_retained = 0;
   last_cluster = 0;
+  captures_spoiled = 0;
+  another_thread_captures = false;
   fail_module_load = fail_encode = fail_launch = is_capturing = skip_work = false;
   compute_capability = 90;
   sm_count = 132;
@@ -209,6 +213,10 @@ FAKE_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   FakeGpu& gpu = fake_gpu();
   if (gpu.fail_module_load) return CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (gpu.is_capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (gpu.another_thread_captures && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED) {
+    ++gpu.captures_spoiled;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
   if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   const std::string text = static_cast<const char*>(image);
   auto loaded = new FakeModule;
@@ -307,6 +315,10 @@ FAKE_EXPORT CUresult cuStreamQuery(CUstream) { return CUDA_SUCCESS; }
 FAKE_EXPORT CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
   *status =
       fake_gpu().is_capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  std::swap(*mode, capture_mode);
   return CUDA_SUCCESS;
 }
 FAKE_EXPORT CUresult cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode) {

@@ -16,12 +16,14 @@ struct __attribute__((visibility("default"))) FakeGpu {
   std::atomic<int> maps_encoded{0};
   std::atomic<int> contexts_retained{0};
   std::atomic<unsigned> last_cluster{0};
+  std::atomic<int> captures_spoiled{0};  // loads outside RELAXED mode while another thread captures
 
   // What the next calls do.
   std::atomic<bool> fail_module_load{false};
   std::atomic<bool> fail_encode{false};
   std::atomic<bool> fail_launch{false};
   std::atomic<bool> is_capturing{false};
+  std::atomic<bool> another_thread_captures{false};  // in global mode
   // While set, kernels are counted but not computed: for measuring the host's side.
   std::atomic<bool> skip_work{false};
 

@@ -192,6 +192,9 @@ RuntimeTest::~RuntimeTest() {
   EXPECT_EQ(fake_gpu().modules_loaded, fake_gpu().modules_unloaded);
   EXPECT_EQ(fake_lt().live_objects, 0);
   EXPECT_EQ(fake_gpu().contexts_retained, 0);
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  cuThreadExchangeStreamCaptureMode(&mode);
+  EXPECT_EQ(mode, CU_STREAM_CAPTURE_MODE_GLOBAL) << "the library gives the thread's mode back";
 }
 
 void RuntimeTest::use_device(int ordinal) {
