@@ -46,8 +46,11 @@
  *     cuBLASLt's choice; in a context never used outside a capture the call fails, with a text that
  *     says so, and leaves the capture intact.
  * 15. A plan is launched only where it is known to be right: device, leading dimensions and the
- *     pointers' real alignment included. The same table, device and arguments give the same kernel
- *     and the same bits.
+ *     pointers' real alignment included; and only for the work it was tuned with, which is
+ *     D = A B (host values alpha = 1 and beta = 0) unless the table says otherwise. Plans for other
+ *     work are D = alpha A B (beta = 0 on the host) and D = alpha A B + beta C (everything else,
+ *     device values included). What no plan serves, cuBLASLt's heuristic does. The same table,
+ *     device and arguments give the same kernel and the same bits.
  * 16. gemmsmithDestroy unloads the kernels: finish the work that uses them and destroy the graphs
  *     that hold them first, and destroy the handle before the contexts in which it was used.
  */
@@ -193,13 +196,14 @@ GEMMSMITH_API gemmsmithStatus_t gemmsmithMatmul(gemmsmithHandle_t handle,
                                                 void* workspace, size_t workspace_bytes,
                                                 gemmsmithStream_t stream);
 
-/* The workspace with which gemmsmithMatmul has its free choice for this problem. */
+/* The workspace with which gemmsmithMatmul has its free choice for this problem with alpha = 1 and
+ * beta = 0. Other products may be left to cuBLASLt, whose free choice needs 64 MiB. */
 GEMMSMITH_API gemmsmithStatus_t gemmsmithGetWorkspaceSize(gemmsmithHandle_t handle,
                                                           const gemmsmithProblem_t* problem,
                                                           size_t* bytes);
 
-/* What would serve the problem on the current device, for 256-byte aligned pointers, beta = 0 and
- * the full workspace. */
+/* What would serve the problem on the current device, for 256-byte aligned pointers, the full
+ * workspace, and alpha = 1 and beta = 0 on the host or any values on the device. */
 GEMMSMITH_API gemmsmithStatus_t gemmsmithGetPlanInfo(gemmsmithHandle_t handle,
                                                      const gemmsmithProblem_t* problem,
                                                      gemmsmithPlanInfo_t* info);

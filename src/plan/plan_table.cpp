@@ -103,7 +103,8 @@ bool is_sound(const PlanKey& key) {
   return key.m > 0 && key.n > 0 && key.k > 0 && key.batch > 0 &&
          key.type <= static_cast<int>(DataType::kF32) &&
          key.accumulator <= static_cast<int>(DataType::kF32) &&
-         key.layout <= static_cast<int>(Layout::kTT) && key.epilogue == 0;
+         key.layout <= static_cast<int>(Layout::kTT) &&
+         key.epilogue <= static_cast<std::uint32_t>(Epilogue::kGeneral);
 }
 
 // Limits of the hardware: what lies within can be launched or is refused by the driver.
@@ -217,6 +218,11 @@ class Index {
 
 }  // namespace
 
+Epilogue epilogue_of(float alpha, float beta) {
+  if (beta != 0) return Epilogue::kGeneral;
+  return alpha == 1 ? Epilogue::kPlain : Epilogue::kScaled;
+}
+
 PlanKey key_of(const Problem& problem) {
   PlanKey key;
   key.m = static_cast<std::int32_t>(problem.m);
@@ -234,6 +240,7 @@ PlanKey key_of(const Problem& problem) {
   operand(1, problem.alignment.b, problem.ldb);
   if (problem.beta != 0) operand(2, problem.alignment.c, problem.ldc);
   operand(3, problem.alignment.d, problem.ldd);
+  key.epilogue = static_cast<std::uint32_t>(epilogue_of(problem.alpha, problem.beta));
   return key;
 }
 

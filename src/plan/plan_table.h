@@ -17,6 +17,15 @@
 
 namespace gemmsmith::plan {
 
+// What is done with A B, by which a plan's measured speed stands or falls. Values of alpha and beta
+// beyond it change no kernel's time.
+enum class Epilogue : std::uint32_t {
+  kPlain = 0,    // D = A B
+  kScaled = 1,   // D = alpha A B
+  kGeneral = 2,  // D = alpha A B + beta C
+};
+Epilogue epilogue_of(float alpha, float beta);
+
 // What a plan is found by. Leading dimensions are not part of it: a plan for the packed problem
 // serves padded ones of the same alignment class as well.
 struct PlanKey {
@@ -30,12 +39,15 @@ struct PlanKey {
   // Two bits each for A, B, C, D from the lowest: base pointer and leading dimension are both
   // multiples of 16 bytes (0), 8 (1), 4 (2), 2 (3). C's are 0 where beta is 0.
   std::uint8_t alignment = 0;
-  std::uint32_t epilogue = 0;  // 0: D = alpha A B + beta C, the only one so far
+  std::uint32_t epilogue = 0;  // Epilogue
 
   auto operator<=>(const PlanKey&) const = default;
 };
 
-// By the problem's leading dimensions and the alignment it promises.
+// Of PlanKey::alignment.
+constexpr std::uint8_t kAlignmentOfC = 3U << 4;
+
+// By the problem's scalars, its leading dimensions and the alignment it promises.
 PlanKey key_of(const Problem& problem);
 
 enum class PlanSource : std::uint32_t { kKernel = 0, kVendor = 1 };

@@ -20,7 +20,7 @@ struct CallKey {
       0;  // of the handle's table: never reused, so a dead handle's entries never match
   const void* context = nullptr;
   gemmsmithProblem_t problem = {};
-  std::uint64_t reads_c = 0;
+  std::uint64_t epilogue = 0;  // plan::Epilogue of the scalars
   const void* a = nullptr;
   const void* b = nullptr;
   const void* c = nullptr;

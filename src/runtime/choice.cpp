@@ -14,6 +14,8 @@ const char* reason_text(Rejection rejection) {
       return "a pointer is less aligned than the plan needs";
     case Rejection::kStrides:
       return "the plan cannot take these leading dimensions";
+    case Rejection::kOtherScalars:
+      return "the plan was tuned for other alpha and beta";
     case Rejection::kScalars:
       return "kernels do not read half-precision alpha and beta from the device";
     case Rejection::kWorkspace:

@@ -20,6 +20,7 @@ enum class Rejection {
   kNoPlan,
   kAlignment,      // a pointer is less aligned than the plan needs
   kStrides,        // a leading dimension that the plan cannot take
+  kOtherScalars,   // the plan was tuned for alpha and beta that ask for other work
   kScalars,        // half-precision alpha and beta on the device, which kernels do not read
   kWorkspace,      // smaller than the plan needs
   kCapturing,      // not yet on the device, and nothing may be loaded while a stream captures

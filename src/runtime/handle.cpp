@@ -4,12 +4,10 @@
 #include <utility>
 
 #include "runtime/translate.h"
+#include "vendor/workspace.h"
 
 namespace gemmsmith::runtime {
 namespace {
-
-// NVIDIA's recommendation for cuBLASLt on Hopper, and what baselines are measured with.
-constexpr std::int64_t kFallbackWorkspaceBytes = std::int64_t{32} << 20;
 
 // Makes a context current for a while.
 class CurrentContext {
@@ -31,8 +29,11 @@ class CurrentContext {
   bool is_current_ = false;
 };
 
-bool reads_c(const vendor::Scalars& scalars) {
-  return scalars.mode == vendor::ScalarMode::kDevice || scalars.beta != 0;
+// Values on the device may be any.
+plan::Epilogue epilogue_of(const vendor::Scalars& scalars) {
+  return scalars.mode == vendor::ScalarMode::kDevice
+             ? plan::Epilogue::kGeneral
+             : plan::epilogue_of(scalars.alpha, scalars.beta);
 }
 
 CallKey make_key(std::uint64_t epoch, CUcontext context, const gemmsmithProblem_t& problem,
@@ -42,10 +43,11 @@ CallKey make_key(std::uint64_t epoch, CUcontext context, const gemmsmithProblem_
   key.epoch = epoch;
   key.context = context;
   key.problem = problem;
-  key.reads_c = reads_c(scalars) ? 1 : 0;
+  const plan::Epilogue epilogue = epilogue_of(scalars);
+  key.epilogue = static_cast<std::uint64_t>(epilogue);
   key.a = a;
   key.b = b;
-  key.c = reads_c(scalars) ? c : nullptr;
+  key.c = epilogue == plan::Epilogue::kGeneral ? c : nullptr;
   key.d = d;
   return key;
 }
@@ -166,11 +168,17 @@ ResidentTable* Handle::resident_of(Place& place) {
   ResidentTable* resident = place.resident.load(std::memory_order_acquire);
   if (resident != nullptr && &resident->table() == table) return resident;
   const std::lock_guard lock(mutex_);
+  ResidentTable* found = nullptr;
   for (const auto& known : place.residents)
-    if (&known->table() == table) return known.get();
-  place.residents.push_back(std::make_unique<ResidentTable>(*table, *place.device));
-  place.resident.store(place.residents.back().get(), std::memory_order_release);
-  return place.residents.back().get();
+    if (&known->table() == table) found = known.get();
+  if (found == nullptr) {
+    place.residents.push_back(std::make_unique<ResidentTable>(*table, *place.device));
+    found = place.residents.back().get();
+  }
+  // Meanwhile another thread may have loaded a newer table, whose place this is then.
+  if (table == table_.load(std::memory_order_acquire))
+    place.resident.store(found, std::memory_order_release);
+  return found;
 }
 
 Result<std::string> Handle::load_table(std::unique_ptr<const Table> table) {
@@ -269,9 +277,12 @@ Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem) {
   Call call;
   call.problem = to_row_major(checked);
   if (call.problem.is_empty() || call.is_scaling()) return plan;
-  call.scalars = checked.pointer_mode == GEMMSMITH_POINTER_MODE_DEVICE
-                     ? vendor::Scalars::device(nullptr, nullptr)
-                     : vendor::Scalars::host(1, 0);
+  if (checked.pointer_mode == GEMMSMITH_POINTER_MODE_DEVICE) {
+    call.scalars = vendor::Scalars::device(nullptr, nullptr);
+    call.problem.beta = 1;
+  } else {
+    call.scalars = vendor::Scalars::host(1, 0);
+  }
   call.workspace.bytes = std::numeric_limits<std::int64_t>::max();
   if (ResidentTable* resident = resident_of(*place); resident != nullptr) {
     plan.choice = resident->choose(call);
@@ -280,7 +291,7 @@ Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem) {
       plan.expected_speedup = entry->ratio_chained;
     }
   }
-  plan.workspace_bytes = plan.choice.source == Source::kCublasLt ? kFallbackWorkspaceBytes
+  plan.workspace_bytes = plan.choice.source == Source::kCublasLt ? vendor::kWorkspaceBytes
                                                                  : plan.choice.workspace_bytes;
   return plan;
 }

@@ -52,6 +52,25 @@ Problem problem_of(const plan::PlanKey& key) {
   return problem;
 }
 
+// What the nearest plan differs in, for a key that has none.
+Rejection why_not_found(const plan::PlanTable& plans, plan::PlanKey key) {
+  const auto own = static_cast<plan::Epilogue>(key.epilogue);
+  const std::uint8_t with_c = key.alignment;
+  const auto without_c = static_cast<std::uint8_t>(with_c & ~plan::kAlignmentOfC);
+  key.alignment = 0;
+  if (plans.find(key) != nullptr) return Rejection::kAlignment;
+  for (const plan::Epilogue other :
+       {plan::Epilogue::kPlain, plan::Epilogue::kScaled, plan::Epilogue::kGeneral}) {
+    if (other == own) continue;
+    key.epilogue = static_cast<std::uint32_t>(other);
+    for (const std::uint8_t alignment : {with_c, without_c, std::uint8_t{0}}) {
+      key.alignment = alignment;
+      if (plans.find(key) != nullptr) return Rejection::kOtherScalars;
+    }
+  }
+  return Rejection::kNoPlan;
+}
+
 // Another thread's capture forbids loading for now, which says nothing about the kernel.
 bool is_capture_error(CUresult result) {
   return result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
@@ -67,6 +86,8 @@ ResidentTable::ResidentTable(const Table& table, DeviceState& device)
       modules_(table.plans().kernel_count()) {}
 
 ResidentTable::~ResidentTable() {
+  const RelaxedCapture relaxed(device_.driver());
+  modules_.clear();
   for (Slot& slot : slots_) {
     delete slot.kernel.load();
     for (VendorNode* node = slot.vendor.load(); node != nullptr;)
@@ -81,13 +102,7 @@ ResidentTable::Slot& ResidentTable::slot_of(const plan::PlanEntry& entry) {
 Choice ResidentTable::choose(const Call& call) {
   const plan::PlanKey key = plan::key_of(call.problem);
   const plan::PlanEntry* entry = table_.plans().find(key);
-  if (entry == nullptr) {
-    plan::PlanKey aligned = key;
-    aligned.alignment = 0;
-    const bool has_aligned = key.alignment != 0 && table_.plans().find(aligned) != nullptr;
-    return rejected(has_aligned ? Rejection::kAlignment : Rejection::kNoPlan);
-  }
-  if (entry->workspace_bytes > call.workspace.bytes) return rejected(Rejection::kWorkspace);
+  if (entry == nullptr) return rejected(why_not_found(table_.plans(), key));
   Choice choice = entry->source == plan::PlanSource::kVendor ? choose_vendor(*entry, call)
                                                              : choose_kernel(*entry, call);
   choice.entry = choice.source == Source::kCublasLt ? nullptr : entry;
@@ -98,6 +113,7 @@ Choice ResidentTable::choose_kernel(const plan::PlanEntry& entry, const Call& ca
   if (call.scalars.mode == vendor::ScalarMode::kDevice &&
       call.problem.accumulator == DataType::kF16)
     return rejected(Rejection::kScalars);
+  if (entry.workspace_bytes > call.workspace.bytes) return rejected(Rejection::kWorkspace);
   auto launch = plan::make_launch_plan(entry.recipe, call.problem);
   if (!launch) return rejected(Rejection::kStrides);
   if (!is_aligned(call.problem.alignment, launch->needs)) return rejected(Rejection::kAlignment);
@@ -116,6 +132,7 @@ Choice ResidentTable::choose_kernel(const plan::PlanEntry& entry, const Call& ca
 Choice ResidentTable::choose_vendor(const plan::PlanEntry& entry, const Call& call) {
   if (device_.lt() == nullptr || device_.info().cublas_version != table_.plans().cublas_version())
     return rejected(Rejection::kVendorVersion);
+  // The table's workspace is what the plan was allowed, not what it needs: the library is asked.
   const VendorNode* node = vendor_node(entry, descriptor_problem(call), call.scalars.mode);
   if (node == nullptr) return rejected(Rejection::kStrides);
   if (node->plan == nullptr) return rejected(Rejection::kVendorCheck);
@@ -140,6 +157,7 @@ const ResidentTable::KernelPlan* ResidentTable::kernel_plan(const plan::PlanEntr
 const ResidentTable::KernelPlan* ResidentTable::load(const plan::PlanEntry& entry) {
   Slot& slot = slot_of(entry);
   if (const KernelPlan* known = slot.kernel.load(); known != nullptr) return known;
+  const RelaxedCapture relaxed(device_.driver());
   CUfunction function = nullptr;
   const CUresult loaded = load_function(entry, function);
   if (is_capture_error(loaded)) return nullptr;
@@ -192,6 +210,7 @@ const ResidentTable::VendorNode* ResidentTable::vendor_node(const plan::PlanEntr
   auto node = std::make_unique<VendorNode>();
   node->problem = problem;
   node->mode = mode;
+  const RelaxedCapture relaxed(device_.driver());  // the library may load what it is asked about
   if (auto made = VendorPlan::make(device_.lt(), table_.plans().text(entry), problem, mode); made)
     node->plan = *std::move(made);
   node->next = head.load();

@@ -255,9 +255,14 @@ class GpuRuntime : public testing::Test {
       if (kernel.status != compile::KernelStatus::kOk)
         return fail(ErrorCode::kCompile, "{}: {}\n{}", text, compile::name(kernel.status),
                     kernel.log);
-      GEMMSMITH_CHECK(writer.add_kernel_plan(
-          to_row_major(problem_of(shape)), config, info.target,
-          {kernel.cubin, "gemm", kernel.registers, kernel.static_shared_bytes}, {}));
+      for (const float beta :
+           {0.0F, 1.0F}) {  // products with and without C have plans of their own
+        Problem problem = to_row_major(problem_of(shape));
+        problem.beta = beta;
+        GEMMSMITH_CHECK(writer.add_kernel_plan(
+            problem, config, info.target,
+            {kernel.cubin, "gemm", kernel.registers, kernel.static_shared_bytes}, {}));
+      }
     }
     const Problem problem = to_row_major(problem_of(kVendor));
     GEMMSMITH_TRY(auto matmul, vendor::LtMatmul::create(lt, problem, kWorkspaceBytes));

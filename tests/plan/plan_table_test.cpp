@@ -124,6 +124,20 @@ TEST(PlanKey, AlignmentClassIsOfPointerAndLeadingDimension) {
   EXPECT_EQ(bits([](Problem& p) { p.ldc = 65, p.beta = 1; }), 3 << 4);
 }
 
+TEST(PlanKey, EpilogueIsTheWorkThatAlphaAndBetaAskFor) {
+  const auto epilogue = [](float alpha, float beta) {
+    Problem problem = problem_of(64, 64, 64);
+    problem.alpha = alpha;
+    problem.beta = beta;
+    return static_cast<Epilogue>(key_of(problem).epilogue);
+  };
+  EXPECT_EQ(epilogue(1, 0), Epilogue::kPlain);
+  EXPECT_EQ(epilogue(1, -0.0F), Epilogue::kPlain);
+  EXPECT_EQ(epilogue(2, 0), Epilogue::kScaled);
+  EXPECT_EQ(epilogue(1, 1), Epilogue::kGeneral);
+  EXPECT_EQ(epilogue(2, -1), Epilogue::kGeneral);
+}
+
 TEST(PlanTable, TheOrderOfAddingLeavesNoTrace) {
   std::vector<int> order = {0, 1, 2, 3, 4, 5, 6, 7};
   std::string first;
@@ -206,8 +220,8 @@ TEST(PlanTable, EveryFlippedBitIsRefused) {
 TEST(PlanTable, RefusalsSayWhy) {
   EXPECT_EQ(error_of(std::string(200, 'x')), refusal("it is not a plan table"));
   std::string newer = small_table();
-  newer[offsetof(PlanFileHeader, version)] = 2;
-  EXPECT_EQ(error_of(newer), refusal("it has format version 2, this gemmsmith reads version 1"));
+  newer[offsetof(PlanFileHeader, version)] = 3;
+  EXPECT_EQ(error_of(newer), refusal("it has format version 3, this gemmsmith reads version 2"));
   std::string other_order = small_table();
   std::reverse(other_order.begin() + offsetof(PlanFileHeader, byte_order),
                other_order.begin() + offsetof(PlanFileHeader, version));

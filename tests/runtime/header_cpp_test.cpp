@@ -16,7 +16,7 @@ TEST_F(RuntimeTest, CppHandleMultiplies) {
   handle.matmul(product.problem, &one, product.a.data(), product.b.data(), &zero, nullptr,
                 product.d.data(), nullptr, 0, nullptr);
   EXPECT_EQ(product.difference(), "");
-  EXPECT_EQ(handle.workspace_size(product.problem), std::size_t{32} << 20);
+  EXPECT_EQ(handle.workspace_size(product.problem), std::size_t{64} << 20);
   EXPECT_EQ(handle.plan_info(product.problem).source, GEMMSMITH_SOURCE_CUBLASLT);
 }
 

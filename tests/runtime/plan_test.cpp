@@ -17,6 +17,7 @@ namespace {
 
 constexpr const char* kWithMaps = "sm90_ws:s2";
 constexpr const char* kPlain = "sm80_mma:s2";
+constexpr const char* kPlainSmall = "sm80_mma:m16.n32.wm1.wn1.s2";
 constexpr const char* kVendor = "cublaslt:a66.t20.s35.g3";
 
 Target h200() {
@@ -39,11 +40,11 @@ class TableMaker {
                  options.cublas_version, "nvrtc 13.0"}) {}
 
   // A kernel that the fake driver can run.
-  TableMaker& kernel(const Product& product, const std::string& config, Alignment alignment = {},
+  TableMaker& kernel(const Product& product, const std::string& config, float alpha = 1,
                      float beta = 0) {
     const auto parsed = parse_config(config, kernel_families());
     EXPECT_TRUE(parsed) << parsed.error().what;
-    const Problem problem = problem_of(product, alignment, beta);
+    const Problem problem = problem_of(product, alpha, beta);
     const bool has_maps = parsed->family == &sm90_ws_family();
     std::string cubin = has_maps ? "FAKE gemm tn maps " : "FAKE gemm tn ";
     cubin += name(problem.type);
@@ -55,9 +56,9 @@ class TableMaker {
   }
 
   TableMaker& vendor(const Product& product, const std::string& config,
-                     std::int64_t workspace_bytes = 0) {
-    const auto added =
-        writer_.add_vendor_plan(problem_of(product, {}, 0), config, workspace_bytes, {5, 1.5, 1.4});
+                     std::int64_t workspace_bytes = 0, float beta = 0) {
+    const auto added = writer_.add_vendor_plan(problem_of(product, 1, beta), config,
+                                               workspace_bytes, {5, 1.5, 1.4});
     EXPECT_TRUE(added) << added.error().what;
     return *this;
   }
@@ -69,9 +70,9 @@ class TableMaker {
   }
 
  private:
-  static Problem problem_of(const Product& product, Alignment alignment, float beta) {
+  static Problem problem_of(const Product& product, float alpha, float beta) {
     Problem problem = to_row_major(product.problem);
-    problem.alignment = alignment;
+    problem.alpha = alpha;
     problem.beta = beta;
     return problem;
   }
@@ -108,10 +109,51 @@ TEST_F(PlanTest, KernelServesItsProblem) {
         << gemmsmithGetLastErrorString();
     EXPECT_EQ(served_by(product), "kernel");
     EXPECT_EQ(served_by(product), "kernel");
-    EXPECT_EQ(served_by(product, 2, 1), "kernel");
-    EXPECT_EQ(served_by(product, 3, -1), "kernel");
-    EXPECT_EQ(served_by(product, 1, 0), "kernel");
   }
+}
+
+// A plan's speed is known for the work it was tuned with only: D = A B, D = alpha A B or
+// D = alpha A B + beta C.
+TEST_F(PlanTest, ScalarsThatAskForOtherWorkAreLeftToCublasLt) {
+  Product product(options_);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product, 1, 0), "kernel");
+  EXPECT_EQ(served_by(product, 2, 0), "cublaslt");
+  EXPECT_EQ(served_by(product, 1, 1), "cublaslt");
+  EXPECT_EQ(served_by(product, 1, 0), "kernel");
+  product.problem.pointer_mode = GEMMSMITH_POINTER_MODE_DEVICE;
+  EXPECT_EQ(served_by(product, 1, 0), "cublaslt") << "values on the device may be any";
+  const gemmsmithPlanInfo_t info = plan_info(handle_, product.problem);
+  EXPECT_EQ(info.match, GEMMSMITH_MATCH_REJECTED);
+  EXPECT_STREQ(info.reason, "the plan was tuned for other alpha and beta");
+}
+
+TEST_F(PlanTest, PlansServeTheWorkTheyWereTunedWith) {
+  Product product(options_);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps, 2, 0)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product, 3, 0), "kernel");
+  EXPECT_EQ(served_by(product, 1, 0), "cublaslt");
+  EXPECT_EQ(served_by(product, 3, 1), "cublaslt");
+  ASSERT_EQ(load(TableMaker().kernel(product, kPlain, 2, 1)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product, 3, -1), "kernel");
+  EXPECT_EQ(served_by(product, 1, 1), "kernel");
+  EXPECT_NE(served_by(product, 1, 0), "kernel");
+  EXPECT_STREQ(plan_info(handle_, product.problem).reason,
+               "the plan was tuned for other alpha and beta");
+}
+
+TEST_F(PlanTest, OneTableHoldsAPlanForEachWork) {
+  Product product(options_);
+  ASSERT_EQ(load(TableMaker()
+                     .kernel(product, kWithMaps)
+                     .kernel(product, kPlain, 2, 0)
+                     .kernel(product, kPlainSmall, 1, 1)),
+            GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_STREQ(plan_info(handle_, product.problem).config, kWithMaps);
+  for (const auto& [alpha, beta] : {std::pair{1.0F, 0.0F}, {2.0F, 0.0F}, {2.0F, 1.0F}})
+    EXPECT_EQ(served_by(product, alpha, beta), "kernel");
+  product.problem.pointer_mode = GEMMSMITH_POINTER_MODE_DEVICE;
+  EXPECT_STREQ(plan_info(handle_, product.problem).config, kPlainSmall);
 }
 
 TEST_F(PlanTest, InfoTellsWhatServes) {
@@ -139,14 +181,14 @@ TEST_F(PlanTest, InfoTellsWhyNothingServes) {
   info = plan_info(handle_, product.problem);
   EXPECT_EQ(info.match, GEMMSMITH_MATCH_NONE);
   EXPECT_STREQ(info.config, "");
-  EXPECT_EQ(info.workspace_bytes, 32U << 20);
+  EXPECT_EQ(info.workspace_bytes, 64U << 20);
 }
 
 TEST_F(PlanTest, WorkspaceSizeIsWhatThePlanNeeds) {
   Product product(options_);
   std::size_t bytes = 7;
   ASSERT_EQ(gemmsmithGetWorkspaceSize(handle_, &product.problem, &bytes), GEMMSMITH_STATUS_SUCCESS);
-  EXPECT_EQ(bytes, std::size_t{32} << 20);
+  EXPECT_EQ(bytes, std::size_t{64} << 20);
   ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
   ASSERT_EQ(gemmsmithGetWorkspaceSize(handle_, &product.problem, &bytes), GEMMSMITH_STATUS_SUCCESS);
   EXPECT_EQ(bytes, 0U);
@@ -171,7 +213,7 @@ TEST_F(PlanTest, UnalignedPointersAreNotServedByAlignedPlans) {
 TEST_F(PlanTest, SixteenByteAlignmentIsEnough) {
   options_.offset_a = options_.offset_b = options_.offset_c = options_.offset_d = 8;
   Product product(options_);
-  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps, 1, 1)), GEMMSMITH_STATUS_SUCCESS);
   EXPECT_EQ(served_by(product, 1, 1), "kernel");
 }
 
@@ -192,7 +234,7 @@ TEST_F(PlanTest, OddLeadingDimensionsAreNotServed) {
 
 TEST_F(PlanTest, PaddedLeadingDimensionsAreServed) {
   Product packed(options_);
-  ASSERT_EQ(load(TableMaker().kernel(packed, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  ASSERT_EQ(load(TableMaker().kernel(packed, kWithMaps, 1, 1)), GEMMSMITH_STATUS_SUCCESS);
   options_.pad_a = 8;
   options_.pad_b = 16;
   options_.pad_c = 24;
@@ -218,7 +260,7 @@ TEST_F(PlanTest, OtherProblemsOfTheSameSizeAreNotServed) {
 
 TEST_F(PlanTest, DeviceScalarsReachTheKernel) {
   Product product(options_);
-  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps, 1, 1)), GEMMSMITH_STATUS_SUCCESS);
   product.problem.pointer_mode = GEMMSMITH_POINTER_MODE_DEVICE;
   EXPECT_EQ(served_by(product, 2, 3), "kernel");
   EXPECT_EQ(served_by(product, 1, 0), "kernel");
@@ -228,7 +270,7 @@ TEST_F(PlanTest, DeviceScalarsReachTheKernel) {
 TEST_F(PlanTest, HalfDeviceScalarsAreLeftToCublasLt) {
   options_.compute_type = GEMMSMITH_COMPUTE_16F;
   Product product(options_);
-  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps, 1, 1)), GEMMSMITH_STATUS_SUCCESS);
   EXPECT_EQ(served_by(product, 2, 3), "kernel");
   product.problem.pointer_mode = GEMMSMITH_POINTER_MODE_DEVICE;
   EXPECT_EQ(served_by(product, 2, 3), "cublaslt");
@@ -301,10 +343,12 @@ TEST_F(PlanTest, VendorPlanServesItsProblem) {
   ASSERT_EQ(load(TableMaker().vendor(product, kVendor)), GEMMSMITH_STATUS_SUCCESS);
   EXPECT_EQ(served_by(product), "vendor");
   EXPECT_EQ(served_by(product), "vendor");
-  EXPECT_EQ(served_by(product, 2, 1), "vendor");
+  EXPECT_EQ(served_by(product, 2, 1), "cublaslt");
   const gemmsmithPlanInfo_t info = plan_info(handle_, product.problem);
   EXPECT_EQ(info.source, GEMMSMITH_SOURCE_VENDOR);
   EXPECT_STREQ(info.config, kVendor);
+  ASSERT_EQ(load(TableMaker().vendor(product, kVendor, 0, 1)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product, 2, 1), "vendor");
   product.problem.pointer_mode = GEMMSMITH_POINTER_MODE_DEVICE;
   EXPECT_EQ(served_by(product, 2, 1), "vendor");
 }
@@ -345,6 +389,34 @@ TEST_F(PlanTest, WorkspaceDecidesCallByCall) {
   product.workspace_bytes = 256;
   EXPECT_EQ(product.run_and_compare(handle_), "");
   EXPECT_EQ(fake_lt().heuristic_calls, 1);
+}
+
+// The table may say more than the algorithm needs; the library knows.
+TEST_F(PlanTest, VendorPlansAskForWhatTheirAlgorithmNeeds) {
+  Product product(options_);
+  const std::int64_t needed = 2 * 64 * 64 * 4;
+  ASSERT_EQ(load(TableMaker().vendor(product, "cublaslt:a66.t20.s35.k2.r2", 64 << 20)),
+            GEMMSMITH_STATUS_SUCCESS);
+  std::size_t bytes = 0;
+  ASSERT_EQ(gemmsmithGetWorkspaceSize(handle_, &product.problem, &bytes), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(bytes, static_cast<std::size_t>(needed));
+  product.workspace_bytes = bytes;
+  EXPECT_EQ(served_by(product), "vendor");
+}
+
+// I1: another thread's capture in global mode forbids what might disturb it: loading neither
+// spoils it nor fails.
+TEST_F(PlanTest, LoadingLeavesOtherThreadsCapturesAlone) {
+  Product product(options_);
+  ASSERT_EQ(gemmsmithDestroy(handle_), GEMMSMITH_STATUS_SUCCESS);
+  gpu().another_thread_captures = true;
+  ASSERT_EQ(gemmsmithCreate(&handle_), GEMMSMITH_STATUS_SUCCESS);
+  ASSERT_EQ(load(TableMaker().kernel(product, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(product), "kernel");
+  EXPECT_EQ(product.run_and_compare(handle_, 0, 2), "");
+  use_device(1);
+  EXPECT_EQ(served_by(product), "kernel") << "loaded by the call";
+  EXPECT_EQ(gpu().captures_spoiled, 0);
 }
 
 // I1: kernels are on the device once the table is loaded; nothing is loaded during capture.
@@ -458,8 +530,8 @@ TEST_F(PlanTest, ManyThreadsShareAColdHandle) {
     options.k = 32;
     shapes.push_back(options);
     Product product(options);
-    if (i % 3 == 0) maker.kernel(product, "sm80_mma:m16.n32.wm1.wn1.k32.s2");
-    if (i % 3 == 1) maker.vendor(product, kVendor);
+    if (i % 3 == 0) maker.kernel(product, kPlainSmall, 1, 1);
+    if (i % 3 == 1) maker.vendor(product, kVendor, 0, 1);
   }
   use_device(-1);
   ASSERT_EQ(load(maker), GEMMSMITH_STATUS_SUCCESS);
