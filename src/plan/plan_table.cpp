@@ -164,7 +164,7 @@ Result<View> read(std::string_view bytes) {
 }
 
 tl::unexpected<Error> about(const std::string& name, const Error& error) {
-  return fail(error.code, "cannot use the plan table {}: {}; make it again with gemmsmith export",
+  return fail(error.code, "cannot use the plan table {}: {}; make it again with gemmsmith store plan-table",
               name, error.what);
 }
 

@@ -155,8 +155,8 @@ Result<void> prepare(const Database& database, bool writable) {
   if (!writable) {
     if (pragma_int(handle, "user_version") != kSchemaVersion)
       return fail(ErrorCode::kStore,
-                  "store {}: schema {} is older than this gemmsmith's {}; open it once for writing "
-                  "(gemmsmith store migrate) to bring it forward",
+                  "store {}: schema {} is older than this gemmsmith's {}; tune with it or "
+                  "import into it once to bring it forward",
                   database.path.string(), pragma_int(handle, "user_version"), kSchemaVersion);
     return {};
   }

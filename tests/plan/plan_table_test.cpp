@@ -48,7 +48,7 @@ std::string error_of(const std::string& bytes) {
 }
 
 std::string refusal(const std::string& reason) {
-  return "cannot use the plan table t.plans: " + reason + "; make it again with gemmsmith export";
+  return "cannot use the plan table t.plans: " + reason + "; make it again with gemmsmith store plan-table";
 }
 
 // As a writer with a bug, or an attacker, would: the checksum is right.
