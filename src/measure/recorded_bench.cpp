@@ -20,7 +20,7 @@ Measurement RecordedBench::replayed(const Measurement& row) const {
   const std::string identity =
       fmt::format("{} {} {} {} {} {}", describe(row.problem), name(row.kind), row.config,
                   name(row.stage), name(row.setting), row.run);
-  std::mt19937_64 random(seed_ ^ hash64(identity));
+  std::mt19937_64 random(seed_ ^ hash64(fmt::format("{} {}", identity, asked_[identity]++)));
   return RecordedDevice::replay(row, random);
 }
 

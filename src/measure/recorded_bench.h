@@ -3,7 +3,9 @@
 // record" and is counted; nothing is interpolated.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "device/recorded_device.h"
 #include "measure/bench.h"
@@ -28,10 +30,11 @@ class RecordedBench : public Bench {
  private:
   Measurement answer(const Problem& problem, const Config& config, Stage stage, Setting setting);
 
-  Measurement replayed(const Measurement& row) const;
+  Measurement replayed(const Measurement& row);
 
   RecordedDevice device_;
   std::uint64_t seed_;
+  std::map<std::string, int> asked_;  // how often each row was asked for
 };
 
 }  // namespace gemmsmith

@@ -98,6 +98,17 @@ TEST(RecordedBench, ReplaysNoiseCompileTimeAndFailures) {
   EXPECT_GT(medians.size(), 1U);
 }
 
+// An answer does not depend on what else was asked before it.
+TEST(RecordedBench, TheOrderOfQuestionsChangesNoAnswer) {
+  const Config wanted[] = {ours(1)};
+  RecordedBench first = bench();
+  const double alone = first.screen(shape(64), wanted, Setting::kChained)->at(0).median_us;
+  RecordedBench second = bench();
+  ASSERT_TRUE(second.baselines(shape(64)));
+  ASSERT_TRUE(second.finals(shape(64), wanted));
+  EXPECT_EQ(second.screen(shape(64), wanted, Setting::kChained)->at(0).median_us, alone);
+}
+
 TEST(RecordedBench, FinalsComeInBothSettings) {
   RecordedBench recorded = bench();
   const Config configs[] = {ours(1)};
