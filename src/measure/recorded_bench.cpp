@@ -14,9 +14,9 @@ using nlohmann::json;
 RecordedBench::RecordedBench(RecordedDevice device, const BenchSettings& settings)
     : device_(std::move(device)), seed_(settings.seed) {}
 
-// What is drawn follows from the seed and the row alone, so a problem gets the same answers
-// whatever was asked before it, in this run or in one that was stopped and resumed.
-Measurement RecordedBench::replayed(const Measurement& row) const {
+// What is drawn follows from the seed, the row and how often that row was asked for, so a problem
+// gets the same answers whatever else was asked before it, in this run or in one that was resumed.
+Measurement RecordedBench::replayed(const Measurement& row) {
   const std::string identity =
       fmt::format("{} {} {} {} {} {}", describe(row.problem), name(row.kind), row.config,
                   name(row.stage), name(row.setting), row.run);

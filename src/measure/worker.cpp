@@ -28,6 +28,11 @@ std::vector<const Family*> all_families() {
   return families;
 }
 
+// File names and driver texts in messages need not be UTF-8, of which JSON consists.
+std::string to_line(const json& message) {
+  return message.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 class Worker {
  public:
   explicit Worker(Channel channel) : channel_(std::move(channel)) {}
@@ -42,7 +47,7 @@ class Worker {
       const json reply = answer
                              ? json{{"done", *answer}}
                              : json{{"error", messages::to_json(answer.error())}, {"lost", lost}};
-      if (!channel_.send_line(reply.dump())) return 0;
+      if (!channel_.send_line(to_line(reply))) return 0;
       if (lost) return kWorkerExitLost;
     }
   }
@@ -156,13 +161,13 @@ class Worker {
     BenchEvents events;
     events.begin = [&](std::span<const std::size_t> indices) {
       const json begin = {{"begin", std::vector<std::size_t>(indices.begin(), indices.end())}};
-      heard = channel_.send_line(begin.dump()).has_value() && heard;
+      heard = channel_.send_line(to_line(begin)).has_value() && heard;
     };
     events.done = [&](std::size_t index, const std::vector<Measurement>& rows) {
       json list = json::array();
       for (const Measurement& row : rows) list.push_back(messages::to_json(row));
       const json result = {{"result", index}, {"rows", std::move(list)}};
-      heard = channel_.send_line(result.dump()).has_value() && heard;
+      heard = channel_.send_line(to_line(result)).has_value() && heard;
     };
     if (op == "screen") {
       GEMMSMITH_TRY(const Setting setting, parse_setting(request.at("setting").get<std::string>()));

@@ -30,7 +30,25 @@ std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(seconds * 1000)));
 }
 
+// A worker that sends a field of another type than agreed is as good as dead: its exception ends
+// here.
+template <class Function>
+auto reading(Function function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const json::exception& error) {
+    return fail(ErrorCode::kDevice, "the worker sent a message of another form: {}", error.what());
+  }
+}
+
 bool is_vendor(const Config& config) { return config.family == &vendor::cublaslt_family(); }
+
+// The hashes of the kernels that the worker asks for instead of answering; mostly none.
+Result<std::vector<std::string>> kernels_needed(const std::string& answer) {
+  return reading([&]() -> Result<std::vector<std::string>> {
+    return json::parse(answer).value("need", std::vector<std::string>());
+  });
+}
 
 }  // namespace
 
@@ -109,13 +127,20 @@ Result<void> WorkerBench::open_worker() {
       {"op", "open"},      {"device", ordinal_},        {"settings", messages::to_json(settings_)},
       {"run", run_name()}, {"harness", harness.size()}, {"reference", reference.size()}};
   GEMMSMITH_TRY(const std::string opened, ask(open.dump(), harness + reference));
-  const json answer = json::parse(opened, nullptr, false);
-  if (answer.is_object() && answer.contains("cublas"))
-    device_.cublas_version = answer["cublas"].get<std::string>();
-  return {};
+  return reading([&]() -> Result<void> {
+    device_.cublas_version = json::parse(opened).value("cublas", std::string());
+    return {};
+  });
 }
 
 WorkerBench::Reply WorkerBench::converse(const std::string& line, std::string_view payload,
+                                         Request& request) {
+  auto reply = reading([&]() -> Result<Reply> { return exchange(line, payload, request); });
+  if (reply) return *std::move(reply);
+  return {Reply::End::kLost, {}, reply.error()};
+}
+
+WorkerBench::Reply WorkerBench::exchange(const std::string& line, std::string_view payload,
                                          Request& request) {
   Reply reply;
   const auto lost = [&](Reply::End end, Error error) {
@@ -209,13 +234,15 @@ Result<std::vector<Measurement>> WorkerBench::baselines(const Problem& problem, 
   const json request = {
       {"op", "baselines"}, {"problem", messages::to_json(problem)}, {"setting", name(setting)}};
   GEMMSMITH_TRY(const std::string answer, ask(request.dump()));
-  const json content = json::parse(answer);
-  std::vector<Measurement> rows;
-  for (const json& row : content.value("rows", json::array())) {
-    GEMMSMITH_TRY(Measurement measurement, messages::read_measurement(row, problem));
-    rows.push_back(std::move(measurement));
-  }
-  return rows;
+  return reading([&]() -> Result<std::vector<Measurement>> {
+    const json content = json::parse(answer);
+    std::vector<Measurement> rows;
+    for (const json& row : content.value("rows", json::array())) {
+      GEMMSMITH_TRY(Measurement measurement, messages::read_measurement(row, problem));
+      rows.push_back(std::move(measurement));
+    }
+    return rows;
+  });
 }
 
 Result<std::vector<Config>> WorkerBench::vendor_configs(const Problem& problem, int limit) {
@@ -224,13 +251,15 @@ Result<std::vector<Config>> WorkerBench::vendor_configs(const Problem& problem, 
       {"op", "vendor_configs"}, {"problem", messages::to_json(problem)}, {"limit", limit}};
   GEMMSMITH_TRY(const std::string answer, ask(request.dump()));
   const Family* const families[] = {&vendor::cublaslt_family()};
-  std::vector<Config> configs;
-  const json content = json::parse(answer);
-  for (const json& text : content.value("configs", json::array())) {
-    GEMMSMITH_TRY(Config config, parse_config(text.get<std::string>(), families));
-    configs.push_back(std::move(config));
-  }
-  return configs;
+  return reading([&]() -> Result<std::vector<Config>> {
+    std::vector<Config> configs;
+    const json content = json::parse(answer);
+    for (const json& text : content.value("configs", json::array())) {
+      GEMMSMITH_TRY(Config config, parse_config(text.get<std::string>(), families));
+      configs.push_back(std::move(config));
+    }
+    return configs;
+  });
 }
 
 Result<std::vector<Measurement>> WorkerBench::screen(const Problem& problem,
@@ -267,29 +296,33 @@ Result<std::string> WorkerBench::ask_about(const Problem& problem, const Config&
   request["problem"] = messages::to_json(problem);
   request["candidates"] = json::array({std::move(candidate)});
   GEMMSMITH_TRY(std::string answer, ask(request.dump()));
-  const json content = json::parse(answer);
-  if (!content.contains("need")) return answer;
-  GEMMSMITH_CHECK(send_kernels(content["need"].get<std::vector<std::string>>(), about));
+  GEMMSMITH_TRY(const std::vector<std::string> needed, kernels_needed(answer));
+  if (needed.empty()) return answer;
+  GEMMSMITH_CHECK(send_kernels(needed, about));
   return ask(request.dump());
 }
 
 Result<AccuracyReport> WorkerBench::accuracy(const Problem& problem, const Config& config) {
   GEMMSMITH_TRY(const std::string answer,
                 ask_about(problem, config, json::object({{"op", "accuracy"}})));
-  return messages::read_accuracy(json::parse(answer).value("accuracy", json::object()));
+  return reading([&] {
+    return messages::read_accuracy(json::parse(answer).value("accuracy", json::object()));
+  });
 }
 
 Result<std::vector<ServeReport>> WorkerBench::serve(const Problem& problem, const Config& config,
                                                     const ServeSettings& settings) {
   const json request = {{"op", "serve"}, {"serve", messages::to_json(settings)}};
   GEMMSMITH_TRY(const std::string answer, ask_about(problem, config, request));
-  const json content = json::parse(answer);
-  std::vector<ServeReport> reports;
-  for (const json& item : content.value("reports", json::array())) {
-    GEMMSMITH_TRY(ServeReport report, messages::read_serve_report(item));
-    reports.push_back(std::move(report));
-  }
-  return reports;
+  return reading([&]() -> Result<std::vector<ServeReport>> {
+    const json content = json::parse(answer);
+    std::vector<ServeReport> reports;
+    for (const json& item : content.value("reports", json::array())) {
+      GEMMSMITH_TRY(ServeReport report, messages::read_serve_report(item));
+      reports.push_back(std::move(report));
+    }
+    return reports;
+  });
 }
 
 std::vector<Measurement> WorkerBench::failed_rows(const Config& config, const Problem& problem,
@@ -386,9 +419,9 @@ Result<std::vector<Measurement>> WorkerBench::measure(const Operation& operation
         request.rows.begin(), request.rows.end(), [](const auto& rows) { return rows.empty(); }));
 
     if (reply.end == Reply::End::kDone) {
-      const json content = json::parse(reply.content);
-      if (content.contains("need") && !sent_kernels) {
-        GEMMSMITH_CHECK(send_kernels(content["need"].get<std::vector<std::string>>(), request));
+      GEMMSMITH_TRY(const std::vector<std::string> needed, kernels_needed(reply.content));
+      if (!needed.empty() && !sent_kernels) {
+        GEMMSMITH_CHECK(send_kernels(needed, request));
         sent_kernels = true;
         continue;
       }

@@ -57,6 +57,8 @@ class WorkerBench : public Bench {
   // One line and the bytes it announces to the worker, then its "done" or "error"; events in
   // between go to `request`.
   Reply converse(const std::string& line, std::string_view payload, Request& request);
+  // Its body, which may throw at fields of a wrong type.
+  Reply exchange(const std::string& line, std::string_view payload, Request& request);
   // The same without candidates.
   Result<std::string> ask(const std::string& line, std::string_view payload = {});
   // What a measuring request is called, and the rows that answer it.
