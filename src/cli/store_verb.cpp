@@ -1,6 +1,8 @@
 // gemmsmith store: look into, move and ship what tuning kept.
 // gemmsmith report: the scoreboard of a store or a recording.
+#include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 
 #include "base/log.h"
@@ -39,6 +41,13 @@ Result<Environment> only_environment(const Store& store, const std::string& fing
               store.path().string(), matching.size(), list);
 }
 
+// Rows whose checksum does not match are left out of everything; the user must hear of it.
+void warn_of_damage(const Store& store) {
+  if (store.damaged_rows() > 0)
+    talk("warning: {} rows of {} are damaged and were left out; tune their shapes again\n",
+         store.damaged_rows(), store.path().string());
+}
+
 Result<int> show(const Store& store, OutputFormat format) {
   GEMMSMITH_TRY(const std::vector<StoredWinner> winners, store.winners());
   Table table({"shape", "type", "acc", "layout", "source", "config", "us", "ratio", "foreign_ratio",
@@ -51,6 +60,7 @@ Result<int> show(const Store& store, OutputFormat format) {
                Cell(winner.foreign_ratio, 3), winner.run, winner.note});
   }
   std::cout << table.render(format);
+  warn_of_damage(store);
   return 0;
 }
 
@@ -72,6 +82,39 @@ std::int64_t vendor_workspace_bytes(const std::string& config, std::int64_t limi
   return config.find(".k") == std::string::npos ? 0 : limit;
 }
 
+// A plan serves every problem of its key, so of those that share one the plainest is kept: packed,
+// and with the scalars that change nothing.
+int plainness(const Problem& p) {
+  const bool is_packed = p.lda == packed_lda(p) && p.ldb == packed_ldb(p) &&
+                         p.ldc == packed_ldd(p) && p.ldd == packed_ldd(p);
+  return 2 * is_packed + (p.alpha == 1 && (p.beta == 0 || p.beta == 1));
+}
+
+// An environment's winners that have a plan, one a key.
+Result<std::vector<Winner>> winners_to_ship(const Store& store, const Environment& environment) {
+  GEMMSMITH_TRY(const std::vector<StoredWinner> stored, store.winners());
+  std::vector<Winner> winners;
+  for (const StoredWinner& winner : stored)
+    if (winner.environment == environment && !winner.winner.config.empty())
+      winners.push_back(winner.winner);
+  std::stable_sort(winners.begin(), winners.end(), [](const Winner& a, const Winner& b) {
+    return plainness(a.problem) > plainness(b.problem);
+  });
+  std::map<plan::PlanKey, const Winner*> kept;
+  std::vector<Winner> shipped;
+  shipped.reserve(winners.size());  // `kept` points into it
+  for (Winner& winner : winners) {
+    const auto [place, is_new] = kept.try_emplace(plan::key_of(winner.problem));
+    if (is_new) {
+      place->second = &shipped.emplace_back(std::move(winner));
+      continue;
+    }
+    talk("left out: the plan of {}; that of {} serves it\n", describe(winner.problem),
+         describe(place->second->problem));
+  }
+  return shipped;
+}
+
 // The winners as one file for the runtime, with the cubins of our kernels inside.
 Result<int> write_plan_table(const Store& store, const Environment& environment,
                              const std::string& file, const Session& session) {
@@ -83,12 +126,10 @@ Result<int> write_plan_table(const Store& store, const Environment& environment,
   GEMMSMITH_TRY(const BenchSettings settings, bench_settings(session));
   plan::PlanTableWriter writer({device.target.name, device.target.compute_capability,
                                 device.target.sm_count, device.cublas_version, compiler.version()});
-  GEMMSMITH_TRY(const std::vector<StoredWinner> winners, store.winners());
+  GEMMSMITH_TRY(const std::vector<Winner> winners, winners_to_ship(store, environment));
   std::int64_t plans = 0;
   ProgressLine progress("plans", static_cast<std::int64_t>(winners.size()), session.quiet);
-  for (const StoredWinner& stored : winners) {
-    const Winner& winner = stored.winner;
-    if (!(stored.environment == environment) || winner.config.empty()) continue;
+  for (const Winner& winner : winners) {
     const plan::PlanTableWriter::Validation validation{winner.chained_us, winner.chained_ratio,
                                                        winner.foreign_ratio};
     progress.update(++plans, winner.config);
@@ -116,6 +157,7 @@ Result<int> write_plan_table(const Store& store, const Environment& environment,
         {kernel.cubin, "gemm", kernel.registers, kernel.static_shared_bytes}, validation));
   }
   GEMMSMITH_CHECK(writer.write(file));
+  warn_of_damage(store);
   return 0;
 }
 
@@ -140,6 +182,7 @@ Result<int> run(const StoreOptions& options, const Session& session) {
       return write_plan_table(store, environment, options.file, session);
     GEMMSMITH_CHECK(store.export_recording(environment, options.file));
   }
+  warn_of_damage(store);
   return 0;
 }
 
@@ -160,6 +203,7 @@ Result<int> run_report(const ReportOptions& options, const Session& session) {
     GEMMSMITH_TRY(const std::vector<StoredMeasurement> stored, store.all_measurements());
     for (const StoredMeasurement& row : stored)
       if (row.environment == environment) rows.push_back(row.measurement);
+    warn_of_damage(store);
   }
   const report::Scoreboard board = report::make_scoreboard(rows);
   std::cout << (options.markdown                        ? report::to_markdown(board)

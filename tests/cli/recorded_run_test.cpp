@@ -1,5 +1,6 @@
 // The main job end to end on a recorded H200 space, no GPU: tune, the table, the store, a second
 // run that finds everything done.
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -49,6 +50,22 @@ TEST(RecordedRun, SameSeedSameChoice) {
     text = rows.dump();
   }
   EXPECT_EQ(shown[0], shown[1]);
+}
+
+// A row that changed on the disk is left out, and the user is told.
+TEST(RecordedRun, DamagedRowsAreNamed) {
+  const std::string store = fresh_folder() + "/a.db";
+  ASSERT_EQ(run_program({"tune", "--device", kRecording, "--shapes", kShapes, "--store", store})
+                .exit_code,
+            0);
+  {
+    SQLite::Database database(store, SQLite::OPEN_READWRITE);
+    database.exec("UPDATE winner SET chained_ratio = 9.9 WHERE rowid = 1");
+  }
+  const ProgramResult shown = run_program({"store", "show", "--store", store, "--csv"});
+  EXPECT_EQ(shown.exit_code, 0);
+  EXPECT_NE(shown.err.find("warning: 1 rows of " + store + " are damaged"), std::string::npos)
+      << shown.err;
 }
 
 TEST(RecordedRun, StoreSurvivesExportAndImport) {
