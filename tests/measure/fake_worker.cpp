@@ -3,10 +3,12 @@
 //   hang crash garbage truncate        before the candidate is judged
 //   hang-timing crash-timing           while its whole group is timed
 //   alive                              while it serves: signs of life past every timeout
+//   wrong-type                         names it in a way that nobody agreed on
 //   lost                               reports a fault for it and gives up, as on a sticky error
 //   error                              reports an error while it runs, alone or in its group
 //   lost-timing                        the context is lost while its whole group is timed
-// or, without a config: hang-hello, crash-open, hang-preparing, crash-preparing, refuse.
+// or, without a config: hang-hello, crash-open, hang-preparing, crash-preparing, refuse,
+// wrong-type-need, wrong-type-rows.
 // FAKE_WORKER_LOG: a file that gets each request's operation as a line.
 #include <unistd.h>
 
@@ -135,6 +137,10 @@ class FakeWorker {
       if (!hash.empty() && !kernels_.contains(hash)) needed.insert(hash);
     }
     if (needed.empty()) return false;
+    if (told("wrong-type-need")) {
+      send({{"done", {{"need", 7}}}});
+      return true;
+    }
     send({{"done", {{"need", needed}}}});
     return true;
   }
@@ -186,6 +192,10 @@ class FakeWorker {
           send("garbage");
           hang();
         }
+        if (told("wrong-type", config)) {
+          send({{"result", "the first"}});
+          hang();
+        }
         if (told("truncate", config)) {
           (void)channel_.send_bytes("{\"result\":");
           ::raise(SIGKILL);
@@ -228,6 +238,10 @@ class FakeWorker {
     if (op == "vendor_configs") {
       const json configs = {"cublaslt:a66.t20.s35", "cublaslt:a66.t23.s35"};
       send({{"done", {{"configs", configs}}}});
+      return;
+    }
+    if (told("wrong-type-rows")) {
+      send({{"done", "no object"}});
       return;
     }
     const auto setting = request.at("setting").get<std::string>();

@@ -287,6 +287,24 @@ TEST_F(WorkerBenchTest, GarbageAndTruncatedLinesCountAsDeath) {
   expect_only(*bench, 3, Status::kFault, "the worker ended by signal 9");
 }
 
+// JSON of another form than agreed, wherever it comes.
+TEST_F(WorkerBenchTest, WrongTypesCountAsDeath) {
+  auto bench = open("wrong-type " + to_text(config(4)));
+  ASSERT_NE(bench, nullptr) << error_.what;
+  expect_only(*bench, 2, Status::kFault, "the worker ended by signal 9");
+  bench = open("wrong-type-need");
+  ASSERT_NE(bench, nullptr) << error_.what;
+  const std::vector<Config> configs = five_configs();
+  EXPECT_EQ(bench->screen(problem(), configs, Setting::kChained).error().code, ErrorCode::kDevice);
+  EXPECT_EQ(bench->accuracy(problem(), configs[0]).error().code, ErrorCode::kDevice);
+  bench = open("wrong-type-rows");
+  ASSERT_NE(bench, nullptr) << error_.what;
+  const auto rows = bench->baselines(problem());
+  ASSERT_FALSE(rows);
+  EXPECT_NE(rows.error().what.find("the worker sent a message of another form"), std::string::npos)
+      << rows.error().what;
+}
+
 TEST_F(WorkerBenchTest, AReportedFaultIsKeptAndTheRestGoesToANewWorker) {
   const auto bench = open("lost " + to_text(config(1)));
   ASSERT_NE(bench, nullptr) << error_.what;
