@@ -324,6 +324,7 @@ Result<Verdict> Verifier::judge(Launch& launch, Effort effort) {
       checks.guard_exact.count + checks.guard_random.count + checks.guard_repeat.count;
   if (outside != 0) {
     inputs_suspect_ = true;
+    verdict.wrote_outside = true;
     return wrong(fmt::format("guard: {} 16-bit words outside D were overwritten", outside));
   }
   constexpr const char* kInputNames[] = {"A", "B", "C"};
@@ -334,9 +335,16 @@ Result<Verdict> Verifier::judge(Launch& launch, Effort effort) {
                              kInputNames[i % 3]));
   }
   if (checks.exact.count != 0) {
-    GEMMSMITH_TRY(const std::string why, explain_mismatch(launch));
-    return wrong(fmt::format("integers: {} of {} elements wrong; {}", checks.exact.count,
-                             problem_.m * problem_.n, why));
+    const Result<std::string> why = explain_mismatch(launch);
+    wrong(fmt::format("integers: {} of {} elements wrong; {}", checks.exact.count,
+                      problem_.m * problem_.n,
+                      why ? *why : "run once more, it failed: " + why.error().what));
+    // What fails here is the candidate's to pay for, too; it leaves other integers behind.
+    if (!why) {
+      inputs_suspect_ = true;
+      if (driver_->StreamSynchronize(stream_) != CUDA_SUCCESS) verdict.status = Status::kFault;
+    }
+    return verdict;
   }
   if (!(verdict.bound_ratio <= 1))  // NaN counts as wrong
     return wrong(
@@ -436,6 +444,7 @@ Result<Verdict> Verifier::check_timed(std::size_t prepared) {
   Verdict verdict;
   if (checks.guard_random.count != 0) {
     verdict.status = Status::kWrong;
+    verdict.wrote_outside = true;
     verdict.detail = fmt::format("guard: {} 16-bit words outside D were overwritten while timed",
                                  checks.guard_random.count);
     return verdict;

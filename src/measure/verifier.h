@@ -20,9 +20,10 @@ namespace gemmsmith {
 struct Verdict {
   Status status = Status::kOk;
   std::string detail;
-  double launch_us = 0;       // GPU time of one launch, overheads included: a first guess
-  double relative_error = 0;  // Frobenius norm against cuBLAS
-  double bound_ratio = 0;     // largest error of a sampled element over its bound
+  bool wrote_outside = false;  // of D: other data may have been hit as well
+  double launch_us = 0;        // GPU time of one launch, overheads included: a first guess
+  double relative_error = 0;   // Frobenius norm against cuBLAS
+  double bound_ratio = 0;      // largest error of a sampled element over its bound
 };
 
 // kQuick leaves out the second run: for screening launches that take milliseconds.
@@ -83,6 +84,7 @@ class Verifier {
   Result<std::vector<double>> gather_host(CUdeviceptr data, std::int64_t ld, int samples);
   Result<void> enqueue_checks(Launch& launch, Effort effort);
   Result<Verdict> judge(Launch& launch, Effort effort);
+  // An Error where the launch, or something after it, fails.
   Result<std::string> explain_mismatch(Launch& launch);
   Result<void> poison(const Region& region) const;
   plan::Operands operands(const Inputs& inputs, const Region& d) const;
