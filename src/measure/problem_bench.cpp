@@ -402,6 +402,8 @@ Result<void> ProblemBench::check_after(Launch& launch, const TimedGraph* graph, 
   if (!launched) return {};
   GEMMSMITH_TRY(const Verdict verdict, session_.verifier->check_timed(set));
   if (verdict.status != Status::kOk) fail_row(row, verdict.status, verdict.detail);
+  // The next candidates' data and samples must be what they were: the same draw again.
+  if (verdict.wrote_outside) return fill_operands();
   return {};
 }
 
@@ -641,17 +643,22 @@ Result<std::vector<Quadruple>> ProblemBench::time_pairs(const TimedGraph& candid
   return result;
 }
 
-Result<Measurement> ProblemBench::pair_with_itself(const Candidate& candidate, int count,
-                                                   std::vector<Quadruple>& quadruples) {
+Result<Measurement> ProblemBench::pair_with_itself(const Candidate& candidate, Setting setting,
+                                                   int count, std::vector<Quadruple>& quadruples) {
+  const bool foreign = setting == Setting::kForeign;
+  if (foreign) GEMMSMITH_CHECK(ensure_foreign());
   GEMMSMITH_TRY(const std::unique_ptr<Launch> launch, make_launch(candidate));
+  GEMMSMITH_CHECK(launch_once(*launch));
   const auto capture = [&] {
-    return session_.timer->capture(launch.get(), Pattern::kLaunch, session_.operands.pointer(),
-                                   layout_, 0, final_graph().launches);
+    return session_.timer->capture(launch.get(),
+                                   foreign ? Pattern::kLaunchThenForeign : Pattern::kLaunch,
+                                   session_.operands.pointer(), layout_, 0,
+                                   foreign ? foreign_launches() : final_graph().launches);
   };
   GEMMSMITH_TRY(const TimedGraph one, capture());
   GEMMSMITH_TRY(const TimedGraph other, capture());
-  GEMMSMITH_TRY(quadruples, time_pairs(one, other, nullptr, count));
-  Measurement row = row_for(candidate, Stage::kFinal, Setting::kChained);
+  GEMMSMITH_TRY(quadruples, time_pairs(one, other, foreign ? &pass_graph_ : nullptr, count));
+  Measurement row = row_for(candidate, Stage::kFinal, setting);
   summarise(quadruples, row);
   return row;
 }

@@ -53,7 +53,7 @@ class ProblemBench {
 
   // Pairs two of a candidate's own graphs with each other: what the protocol reports where there
   // is no difference. The row sums up `count` quadruples, which are handed over as well.
-  Result<Measurement> pair_with_itself(const Candidate& candidate, int count,
+  Result<Measurement> pair_with_itself(const Candidate& candidate, Setting setting, int count,
                                        std::vector<Quadruple>& quadruples);
 
  private:

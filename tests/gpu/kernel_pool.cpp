@@ -8,8 +8,10 @@
 
 #include "compile/cubin_cache.h"
 #include "compile/embedded_kernels.h"
+#include "gpu/gpu.h"
 #include "measure/kernel_provider.h"
 #include "policy/analytic_ranker.h"
+#include "problem/shape_list.h"
 #include "space/family.h"
 #include "space/space.h"
 
@@ -105,6 +107,15 @@ std::vector<Problem> bench_problems() {
 
 std::vector<Config> bench_configs(const Problem& problem, const Target& target) {
   return policy::ranked_configs(problem, target, 16, 2);
+}
+
+std::vector<Problem> same_kernel_problems() {
+  constexpr std::size_t kShapes = 50;
+  const auto grid = read_shape_list(repository_path("data/shapes/grid1000.csv"), Problem());
+  std::vector<Problem> problems;
+  for (std::size_t i = 0; grid && i < kShapes; ++i)
+    problems.push_back((*grid)[i * grid->size() / kShapes]);
+  return problems;
 }
 
 std::vector<Problem> direct_problems() {
@@ -206,6 +217,8 @@ int precompile() {
         usable = usable && compile_for(problem, field_report_configs(problem, target));
   for (const Problem& problem : bench_problems())
     usable = usable && compile_for(problem, bench_configs(problem, target));
+  for (const Problem& problem : same_kernel_problems())
+    usable = usable && compile_for(problem, {bench_configs(problem, target).at(0)});
   for (const char* file : {"harness.cu", "reference.cu"})
     usable = usable && (*kernels)->utility_cubin(file, architecture).has_value();
   fmt::print("precompiled: configs={} bad={}\n", ready, bad);

@@ -22,6 +22,9 @@ std::vector<Problem> exactness_problems();
 std::vector<Problem> bench_problems();
 // What the bench test screens of ours.
 std::vector<Config> bench_configs(const Problem& problem, const Target& target);
+// 50 shapes of the grid, for the same kernel on both sides of the protocol; its kernel is the first
+// of bench_configs. Empty where the grid cannot be read.
+std::vector<Problem> same_kernel_problems();
 // The problems that are launched directly, under compute-sanitizer too.
 std::vector<Problem> direct_problems();
 
