@@ -1,11 +1,14 @@
 #include "cli/bench_session.h"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include "base/paths.h"
 #include "base/progress.h"
 #include "compile/cubin_cache.h"
+#include "search/tuning.h"
+#include "space/space.h"
 
 namespace gemmsmith::cli {
 
@@ -73,6 +76,37 @@ Result<std::map<std::string, std::string>> compile_ahead(const Session& session,
                                      }));
   for (std::size_t i = 0; i < kernels.size(); ++i) hashes[keys[i]] = kernels[i].hash;
   return hashes;
+}
+
+std::function<std::string(const Config&, const Problem&)> kernel_identities(
+    std::map<std::string, std::string> compiled, std::string architecture) {
+  struct State {
+    std::map<std::string, std::string> known;
+    std::string architecture;
+    std::optional<compile::Compiler> compiler;  // opened when the first unknown kernel comes
+  };
+  auto state = std::make_shared<State>(State{std::move(compiled), std::move(architecture), {}});
+  return [state](const Config& config, const Problem& problem) -> std::string {
+    const auto [place, is_new] = state->known.try_emplace(kernel_key(config, problem));
+    if (!is_new) return place->second;
+    if (!state->compiler) {
+      auto opened = compile::Compiler::open(compile::CubinCache::open_default());
+      if (!opened) return {};
+      state->compiler = std::move(*opened);
+    }
+    const auto source =
+        compile::kernel_source(config, problem.type, problem.accumulator, state->architecture);
+    if (source) place->second = state->compiler->hash_of(*source);
+    return place->second;
+  };
+}
+
+Result<Config> named_config(const std::string& text, const Problem& problem, const Target& target) {
+  GEMMSMITH_TRY(Config config, parse_config(text, all_families()));
+  if (const Constraint* broken = broken_rule({problem, target}, config))
+    return fail(ErrorCode::kBadInput, "{} is not legal for {}: {} ({})", text, describe(problem),
+                broken->reason, broken->id);
+  return config;
 }
 
 }  // namespace gemmsmith::cli

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -30,7 +31,16 @@ Result<std::map<std::string, std::string>> compile_ahead(const Session& session,
                                                          std::span<const KernelRequest> requests,
                                                          const std::string& architecture);
 
+// A config that the user named, ours or cublaslt:...; kBadInput where it is not legal for the
+// problem.
+Result<Config> named_config(const std::string& text, const Problem& problem, const Target& target);
+
 // "kernel_text type/acc": the key of compile_ahead's result.
 std::string kernel_key(const Config& config, const Problem& problem);
+
+// TunerOptions::kernel_hash: from what was compiled ahead and, for other kernels (a winner of a
+// larger budget), from the kernel's text as it is today.
+std::function<std::string(const Config&, const Problem&)> kernel_identities(
+    std::map<std::string, std::string> compiled, std::string architecture);
 
 }  // namespace gemmsmith::cli

@@ -24,12 +24,8 @@ Result<std::vector<Config>> chosen_configs(const BenchOptions& options, Bench& b
                                            const Problem& problem, int default_ranked) {
   std::vector<Config> configs;
   for (const std::string& text : options.configs) {
-    GEMMSMITH_TRY(const Config config, parse_config(text, kernel_families()));
-    const SpaceContext context{problem, bench.device().target};
-    if (const Constraint* broken = broken_rule(context, config))
-      return fail(ErrorCode::kBadInput, "{} is not legal for {}: {} ({})", text, describe(problem),
-                  broken->reason, broken->id);
-    configs.push_back(config);
+    GEMMSMITH_TRY(Config config, named_config(text, problem, bench.device().target));
+    configs.push_back(std::move(config));
   }
   const int ranked = options.ranked > 0 || !configs.empty() ? options.ranked : default_ranked;
   if (ranked > 0)
@@ -47,13 +43,6 @@ void add_row(Table& table, const Measurement& row) {
              name(row.setting), name(row.cache), Cell(row.median_us, 3), Cell(row.low_us, 3),
              Cell(row.high_us, 3), Cell(row.ratio, 4), Cell(row.ratio_low, 4),
              Cell(row.ratio_high, 4)});
-}
-
-std::string repeat_line(const char* verb, const Session& session, const Measurement& row) {
-  return fmt::format("gemmsmith {} --device {} --mnk {} --type {} --acc {} --layout {} --config {}",
-                     verb, session.settings.value("device"), shape_name(row.problem),
-                     name(row.problem.type), name(row.problem.accumulator),
-                     name(row.problem.layout), row.config);
 }
 
 Result<int> run_bench(const BenchOptions& options, const Session& session) {
@@ -77,7 +66,8 @@ Result<int> run_bench(const BenchOptions& options, const Session& session) {
       ++bad;
       talk("{} {}: {}{}\n  repeat with: {}\n", shape_name(problem), row.config,
            row.status != Status::kOk ? name(row.status) : "below the required ratio",
-           row.detail.empty() ? "" : ", " + row.detail, repeat_line("bench", session, row));
+           row.detail.empty() ? "" : ", " + row.detail,
+           repeat_line(session, "bench", row.problem, row.config));
     }
   }
   std::cout << table.render(session.format);
@@ -102,7 +92,7 @@ Result<int> run_verify(const BenchOptions& options, const Session& session) {
       if (row.status == Status::kOk) continue;
       ++bad;
       talk("{} {}: {} {}\n  repeat with: {}\n", shape_name(problem), row.config, name(row.status),
-           row.detail, repeat_line("verify", session, row));
+           row.detail, repeat_line(session, "verify", row.problem, row.config));
     }
   }
   std::cout << table.render(session.format);
@@ -111,7 +101,8 @@ Result<int> run_verify(const BenchOptions& options, const Session& session) {
 
 void add_common(CLI::App& app, BenchOptions& options, Session& session) {
   options.problem.add_to(app);
-  app.add_option("--config", options.configs, "A config; may be repeated")->take_all();
+  app.add_option("--config", options.configs, "A config, ours or cublaslt:...; may be repeated")
+      ->take_all();
   app.add_option("--ranked", options.ranked, "Also the N best-ranked of our configs");
   app.add_option("--vendor", options.vendor, "Also N of cuBLASLt's own configs");
   add_setting_options(app, session, {"device", "seed", "workspace_mib", "compile_threads"});

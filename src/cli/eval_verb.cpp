@@ -38,10 +38,7 @@ struct Choice {
 bool is_recorded(const std::string& device) { return device.rfind("recorded:", 0) == 0; }
 
 Result<Choice> given_choice(const std::string& text, const Problem& problem, const Target& target) {
-  GEMMSMITH_TRY(Config config, parse_config(text, all_families()));
-  if (const Constraint* broken = broken_rule({problem, target}, config))
-    return fail(ErrorCode::kBadInput, "{} is not legal for {}: {} ({})", text, describe(problem),
-                broken->reason, broken->id);
+  GEMMSMITH_TRY(Config config, named_config(text, problem, target));
   return Choice{std::move(config), "given"};
 }
 
@@ -115,23 +112,6 @@ Result<Choice> choose(const EvalOptions& options, const Session& session, Bench&
   return ranked_choice(bench, problem, options.ranked);
 }
 
-// A line to paste that repeats one shape.
-std::string repeat_line(const EvalOptions& options, const Session& session, const Problem& p,
-                        const std::string& config) {
-  std::string line = fmt::format(
-      "gemmsmith eval --device {} --mode {} --mnk {} --type {} --acc {} --layout {} --config {} "
-      "--seed {}",
-      session.settings.value("device"), options.mode, shape_name(p), name(p.type),
-      name(p.accumulator), name(p.layout), config, session.settings.value("seed"));
-  if (p.lda != packed_lda(p)) line += fmt::format(" --lda {}", p.lda);
-  if (p.ldb != packed_ldb(p)) line += fmt::format(" --ldb {}", p.ldb);
-  if (p.ldc != packed_ldd(p)) line += fmt::format(" --ldc {}", p.ldc);
-  if (p.ldd != packed_ldd(p)) line += fmt::format(" --ldd {}", p.ldd);
-  if (p.alpha != 1) line += fmt::format(" --alpha {}", p.alpha);
-  if (p.beta != 0) line += fmt::format(" --beta {}", p.beta);
-  return line;
-}
-
 // The verdict on ours, as cells of its row and as a reason where it is bad.
 struct Verdict {
   double relative_error = std::nan("");
@@ -180,7 +160,7 @@ Result<Verdict> judge(Bench& bench, const Session& session, const Problem& probl
 void complain(const EvalOptions& options, const Session& session, const Problem& problem,
               const Config& config, const std::string& why) {
   talk("{} {}: {}\n  repeat with: {}\n", shape_name(problem), to_text(config), why,
-       repeat_line(options, session, problem, to_text(config)));
+       repeat_line(session, "eval --mode " + options.mode, problem, to_text(config)));
 }
 
 // A time of the row, or NaN where it has none.

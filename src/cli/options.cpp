@@ -108,4 +108,21 @@ Result<std::vector<Problem>> ProblemOptions::problems() const {
   return result;
 }
 
+std::string repeat_line(const Session& session, std::string_view verb, const Problem& problem,
+                        std::string_view config) {
+  const Problem& p = problem;
+  std::string line = fmt::format("gemmsmith {} --device {} --mnk {} --type {} --acc {} --layout {}",
+                                 verb, session.settings.value("device"), shape_name(p),
+                                 name(p.type), name(p.accumulator), name(p.layout));
+  if (!config.empty()) line += fmt::format(" --config {}", config);
+  line += " --seed " + session.settings.value("seed");
+  if (p.lda != packed_lda(p)) line += fmt::format(" --lda {}", p.lda);
+  if (p.ldb != packed_ldb(p)) line += fmt::format(" --ldb {}", p.ldb);
+  if (p.ldc != packed_ldd(p)) line += fmt::format(" --ldc {}", p.ldc);
+  if (p.ldd != packed_ldd(p)) line += fmt::format(" --ldd {}", p.ldd);
+  if (p.alpha != 1) line += fmt::format(" --alpha {}", p.alpha);
+  if (p.beta != 0) line += fmt::format(" --beta {}", p.beta);
+  return line;
+}
+
 }  // namespace gemmsmith::cli

@@ -1,5 +1,6 @@
 // gemmsmith space: the legal configs of a problem on a target, and which rule removed the others.
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "cli/verb.h"
 #include "space/space.h"
@@ -26,14 +27,15 @@ Result<std::vector<const Family*>> chosen_families(const std::string& name) {
   return families;
 }
 
-Result<int> explain(const SpaceOptions& options, const SpaceContext& context, OutputFormat format) {
-  GEMMSMITH_TRY(const Config config, parse_config(options.why, kernel_families()));
-  Table table({"config", "rule", "reason"});
-  for (const Constraint* rule : broken_rules(context, config))
-    table.add({to_text(config), std::string(rule->id), std::string(rule->reason)});
-  if (table.size() == 0) table.add({to_text(config), "legal", "no rule forbids it"});
-  std::cout << table.render(format);
-  return 0;
+// Adds the rules that the config of --why breaks for one problem.
+Result<void> explain(const std::string& text, const SpaceContext& context, Table& table) {
+  GEMMSMITH_TRY(const Config config, parse_config(text, kernel_families()));
+  const std::string shape = shape_name(context.problem);
+  const std::vector<const Constraint*> broken = broken_rules(context, config);
+  for (const Constraint* rule : broken)
+    table.add({shape, to_text(config), std::string(rule->id), std::string(rule->reason)});
+  if (broken.empty()) table.add({shape, to_text(config), "legal", "no rule forbids it"});
+  return {};
 }
 
 void print_presets(OutputFormat format) {
@@ -44,6 +46,93 @@ void print_presets(OutputFormat format) {
   std::cout << table.render(format);
 }
 
+// What one problem's space holds.
+struct Listing {
+  std::vector<std::vector<Cell>> configs;
+  std::vector<std::vector<Cell>> removed;
+};
+
+Listing count(const SpaceOptions& options, const std::vector<const Family*>& families,
+              const SpaceContext& context) {
+  Listing listing;
+  for (const Family* family : families) {
+    const auto visit = [&](const Config& config) {
+      if (static_cast<int>(listing.configs.size()) < options.limit) {
+        const Footprint footprint = family->footprint(config, context.problem.accumulator);
+        listing.configs.push_back({shape_name(context.problem), to_text(config), footprint.threads,
+                                   footprint.shared_bytes});
+      }
+      return true;
+    };
+    const EnumerationReport report = enumerate(
+        *family, context, [&](const Config& config) { return options.kernels || visit(config); });
+    if (options.kernels)
+      for (const Config& kernel : kernels_of(*family, context)) visit(kernel);
+    const auto add = [&](std::string rule, std::int64_t removed, std::string reason) {
+      listing.removed.push_back({shape_name(context.problem), std::string(family->name),
+                                 std::move(rule), long{removed}, std::move(reason)});
+    };
+    add("(all combinations)", report.considered, "");
+    for (const Constraint& constraint : family->constraints) {
+      const auto found = report.removed_by.find(std::string(constraint.id));
+      if (found != report.removed_by.end())
+        add(std::string(constraint.id), found->second, std::string(constraint.reason));
+    }
+    add("(legal)", report.legal, "");
+  }
+  return listing;
+}
+
+// One document, however many problems there are: both tables of each problem for people, an array
+// with an object a problem as JSON, and as CSV the table that was asked for: configs, or with
+// --limit 0 what removed the others.
+class Printer {
+ public:
+  Printer(OutputFormat format, bool lists_configs)
+      : format_(format), lists_configs_(lists_configs) {}
+
+  void print(const SpaceContext& context, const Listing& listing) {
+    if (format_ != OutputFormat::kCsv) configs_ = removed_ = Rows();
+    for (const auto& row : listing.configs) configs_.push_back(row);
+    for (const auto& row : listing.removed) removed_.push_back(row);
+    if (format_ == OutputFormat::kJson) {
+      using nlohmann::ordered_json;
+      ordered_json object{{"problem", describe(context.problem)}, {"target", context.target.name}};
+      object["removed"] = ordered_json::parse(removed().render(format_));
+      object["configs"] = ordered_json::parse(configs().render(format_));
+      documents_.push_back(std::move(object));
+    } else if (format_ == OutputFormat::kText) {
+      std::cout << describe(context.problem) << " on " << context.target.name << "\n\n"
+                << removed().render(format_);
+      if (lists_configs_) std::cout << "\n" << configs().render(format_);
+    }
+  }
+
+  void finish() const {
+    if (format_ == OutputFormat::kJson) std::cout << documents_.dump(2) << "\n";
+    if (format_ == OutputFormat::kCsv)
+      std::cout << (lists_configs_ ? configs() : removed()).render(format_);
+  }
+
+ private:
+  using Rows = std::vector<std::vector<Cell>>;
+  static Table table(std::vector<std::string> columns, const Rows& rows) {
+    Table table(std::move(columns));
+    for (const auto& row : rows) table.add(row);
+    return table;
+  }
+  Table configs() const { return table({"shape", "config", "threads", "shared_bytes"}, configs_); }
+  Table removed() const {
+    return table({"shape", "family", "rule", "removed", "reason"}, removed_);
+  }
+
+  OutputFormat format_;
+  bool lists_configs_;
+  Rows configs_;
+  Rows removed_;
+  nlohmann::ordered_json documents_ = nlohmann::ordered_json::array();
+};
+
 Result<int> run(const SpaceOptions& options, const Session& session) {
   if (options.presets) {
     print_presets(session.format);
@@ -52,40 +141,17 @@ Result<int> run(const SpaceOptions& options, const Session& session) {
   GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
   GEMMSMITH_TRY(const Target target, known_target(options.target));
   GEMMSMITH_TRY(const std::vector<const Family*> families, chosen_families(options.family));
-  for (const Problem& problem : problems) {
-    const SpaceContext context{problem, target};
-    if (!options.why.empty()) {
-      GEMMSMITH_CHECK(explain(options, context, session.format));
-      continue;
-    }
-    Table configs({"config", "threads", "shared_bytes"});
-    Table removed({"family", "rule", "removed", "reason"});
-    for (const Family* family : families) {
-      const auto visit = [&](const Config& config) {
-        if (static_cast<int>(configs.size()) < options.limit) {
-          const Footprint footprint = family->footprint(config, problem.accumulator);
-          configs.add({to_text(config), footprint.threads, footprint.shared_bytes});
-        }
-        return true;
-      };
-      const EnumerationReport report = enumerate(
-          *family, context, [&](const Config& config) { return options.kernels || visit(config); });
-      if (options.kernels)
-        for (const Config& kernel : kernels_of(*family, context)) visit(kernel);
-      removed.add({std::string(family->name), "(all combinations)", long{report.considered}, ""});
-      for (const Constraint& constraint : family->constraints) {
-        const auto found = report.removed_by.find(std::string(constraint.id));
-        if (found != report.removed_by.end())
-          removed.add({std::string(family->name), std::string(constraint.id), long{found->second},
-                       std::string(constraint.reason)});
-      }
-      removed.add({std::string(family->name), "(legal)", long{report.legal}, ""});
-    }
-    if (session.format == OutputFormat::kText)
-      std::cout << describe(problem) << " on " << target.name << "\n\n";
-    std::cout << removed.render(session.format);
-    if (options.limit > 0) std::cout << "\n" << configs.render(session.format);
+  if (!options.why.empty()) {
+    Table table({"shape", "config", "rule", "reason"});
+    for (const Problem& problem : problems)
+      GEMMSMITH_CHECK(explain(options.why, {problem, target}, table));
+    std::cout << table.render(session.format);
+    return 0;
   }
+  Printer printer(session.format, options.limit > 0);
+  for (const Problem& problem : problems)
+    printer.print({problem, target}, count(options, families, {problem, target}));
+  printer.finish();
   return 0;
 }
 

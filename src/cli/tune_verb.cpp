@@ -127,11 +127,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
     GEMMSMITH_TRY(const std::string architecture, compile_architecture(target.compute_capability));
     const std::vector<KernelRequest> requests = kernels_to_prepare(work, target, tuner);
     GEMMSMITH_TRY(auto compiled, compile_ahead(session, requests, architecture));
-    auto hashes = std::make_shared<std::map<std::string, std::string>>(std::move(compiled));
-    tuner.kernel_hash = [hashes](const Config& config, const Problem& problem) {
-      const auto found = hashes->find(kernel_key(config, problem));
-      return found == hashes->end() ? std::string() : found->second;
-    };
+    tuner.kernel_hash = kernel_identities(std::move(compiled), architecture);
   }
 
   int failed = 0;
@@ -148,8 +144,8 @@ Result<int> run(const TuneOptions& options, const Session& session) {
     for (const ProblemOutcome& outcome : summary.problems)
       if (outcome.outcome == Outcome::kFailed) {
         ++failed;
-        talk("failed: {}: {}\n  repeat with: gemmsmith tune --device {} --mnk {}\n",
-             describe(outcome.problem), outcome.error, device, shape_name(outcome.problem));
+        talk("failed: {}: {}\n  repeat with: {}\n", describe(outcome.problem), outcome.error,
+             repeat_line(session, "tune", outcome.problem));
       }
   }
   const Environment environment = environment_of(*bench);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -51,6 +52,11 @@ struct ProblemOptions {
   // Every problem asked for, zero-size ones included; kBadInput when none is.
   Result<std::vector<Problem>> problems() const;
 };
+
+// A line to paste that does one problem again: every field of it, the device, the seed and, where
+// there is one, the config. `verb` may bring flags of its own: "eval --mode server".
+std::string repeat_line(const Session& session, std::string_view verb, const Problem& problem,
+                        std::string_view config = {});
 
 Verb add_space(CLI::App& parent, Session& session);
 Verb add_compile(CLI::App& parent, Session& session);

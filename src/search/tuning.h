@@ -17,7 +17,8 @@ class TuningRun {
   static Result<TuningRun> start(Bench& bench, Store& store, const TunerOptions& options,
                                  RunPurpose purpose);
 
-  // The rows as this run's, durable when this returns. An empty stage leaves the problem's progress.
+  // The rows as this run's, durable when this returns. An empty stage leaves the problem's
+  // progress.
   Result<void> record(const Problem& problem, std::vector<Measurement>& rows,
                       const std::string& stage);
 

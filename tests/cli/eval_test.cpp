@@ -94,9 +94,9 @@ TEST(Eval, AConfigWithoutARecordIsABadResultWithALineThatRepeatsIt) {
   EXPECT_NE(
       result.err.find(
           "64_4096_64 sm80_mma:m16.n16.wm1.wn1.s2.g1: launch, no record\n  repeat with: gemmsmith "
-          "eval --device " +
+          "eval --mode offline --device " +
           device +
-          " --mode offline --mnk 64_4096_64 --type f16 --acc f32 --layout tn "
+          " --mnk 64_4096_64 --type f16 --acc f32 --layout tn "
           "--config sm80_mma:m16.n16.wm1.wn1.s2.g1 --seed 7\n"),
       std::string::npos)
       << result.err;

@@ -60,7 +60,8 @@ TEST(RecordedRun, DamagedRowsAreNamed) {
             0);
   {
     SQLite::Database database(store, SQLite::OPEN_READWRITE);
-    database.exec("UPDATE winner SET chained_ratio = 9.9 WHERE rowid = 1");
+    database.exec(
+        "UPDATE winner SET chained_ratio = 9.9 WHERE rowid = (SELECT min(rowid) FROM winner)");
   }
   const ProgramResult shown = run_program({"store", "show", "--store", store, "--csv"});
   EXPECT_EQ(shown.exit_code, 0);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/run_program.h"
 
@@ -30,8 +31,9 @@ TEST(Space, WhyNamesTheRule) {
       {"space", "--mnk", "4096_4096_4096", "--why", "sm90_ws:w2.m128.n256.s5", "--csv"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.out,
-            "config,rule,reason\n"
-            "sm90_ws:w2.m128.n256.s5,shared_memory_fits,\"stages, staging and exchange exceed the "
+            "shape,config,rule,reason\n"
+            "4096_4096_4096,sm90_ws:w2.m128.n256.s5,shared_memory_fits,\"stages, staging and "
+            "exchange exceed the "
             "shared memory of a block\"\n");
 }
 
@@ -39,15 +41,42 @@ TEST(Space, CountsAddUp) {
   const ProgramResult result =
       run_program({"space", "--mnk", "64_4096_64", "--limit", "0", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const auto rows = nlohmann::json::parse(result.out);
+  const auto document = nlohmann::json::parse(result.out);
+  ASSERT_EQ(document.size(), 1U);
+  EXPECT_EQ(document[0]["problem"], "64_4096_64 f16/f32 tn");
+  EXPECT_TRUE(document[0]["configs"].empty());
   long all = 0;
   long parts = 0;
-  for (const auto& row : rows) {
+  for (const auto& row : document[0]["removed"]) {
     const std::string rule = row["rule"];
     (rule == "(all combinations)" ? all : parts) += row["removed"].get<long>();
   }
   EXPECT_GT(all, 0);
   EXPECT_EQ(all, parts);
+}
+
+TEST(Space, IsOneDocumentHoweverManyProblems) {
+  const std::vector<std::string> two = {"space",       "--mnk",   "64_4096_64", "--mnk",
+                                        "128_128_128", "--limit", "3"};
+  const auto with = [&](const char* flag) {
+    std::vector<std::string> arguments = two;
+    arguments.push_back(flag);
+    return run_program(arguments);
+  };
+  const auto document = nlohmann::json::parse(with("--json").out);
+  ASSERT_EQ(document.size(), 2U);
+  EXPECT_EQ(document[1]["problem"], "128_128_128 f16/f32 tn");
+  for (const auto& object : document) {
+    EXPECT_EQ(object["configs"].size(), 3U);
+    EXPECT_FALSE(object["removed"].empty());
+  }
+  std::istringstream csv(with("--csv").out);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(csv, line);) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 1U + 2 * 3U);
+  EXPECT_EQ(lines[0], "shape,config,threads,shared_bytes");
+  EXPECT_EQ(lines[1].rfind("64_4096_64,sm90_ws:", 0), 0U) << lines[1];
+  EXPECT_EQ(lines[6].rfind("128_128_128,", 0), 0U) << lines[6];
 }
 
 TEST(Space, PresetsAreListedByName) {
