@@ -16,6 +16,7 @@ namespace {
 // NVML's C interface as far as it is used; nvml.h is not part of the CUDA headers' wheels.
 using NvmlDevice = void*;
 constexpr int kSuccess = 0;
+constexpr int kInsufficientSize = 7;
 constexpr unsigned kClockSm = 1;
 constexpr unsigned kClockMemory = 2;
 constexpr unsigned kSensorGpu = 0;
@@ -30,6 +31,8 @@ struct Nvml {
   int (*power_limit)(NvmlDevice, unsigned*) = nullptr;
   int (*temperature)(NvmlDevice, unsigned, unsigned*) = nullptr;
   int (*throttle)(NvmlDevice, unsigned long long*) = nullptr;
+  // Asked for the number only, so the list's element type does not matter here.
+  int (*compute_processes)(NvmlDevice, unsigned*, void*) = nullptr;
 };
 
 Result<Nvml> open_nvml() {
@@ -49,6 +52,7 @@ Result<Nvml> open_nvml() {
   GEMMSMITH_CHECK(library.load("nvmlDeviceGetEnforcedPowerLimit", nvml.power_limit));
   GEMMSMITH_CHECK(library.load("nvmlDeviceGetTemperature", nvml.temperature));
   GEMMSMITH_CHECK(library.load("nvmlDeviceGetCurrentClocksThrottleReasons", nvml.throttle));
+  GEMMSMITH_CHECK(library.load("nvmlDeviceGetComputeRunningProcesses_v3", nvml.compute_processes));
   if (const int status = nvml.init(); status != kSuccess)
     return fail(ErrorCode::kEnvironment, "cannot start NVML: {}", nvml.error_string(status));
   return nvml;
@@ -107,6 +111,11 @@ GpuSample GpuMonitor::sample() const {
       read([&](unsigned* value) { return nvml.temperature(device, kSensorGpu, value); }, 1);
   if (unsigned long long reasons = 0; nvml.throttle(device, &reasons) == kSuccess)
     sample.throttle_reasons = reasons;
+  // With room for none it succeeds where there is none, and else tells how many there are.
+  unsigned processes = 0;
+  if (const int status = nvml.compute_processes(device, &processes, nullptr);
+      status == kSuccess || status == kInsufficientSize)
+    sample.compute_processes = processes;
   return sample;
 }
 

@@ -19,6 +19,7 @@ struct GpuSample {
   std::optional<double> power_limit_w;
   std::optional<double> temperature_c;
   std::optional<std::uint64_t> throttle_reasons;  // NVML's bits
+  std::optional<double> compute_processes;        // with a context on the GPU, all of them
 };
 
 // "sw_power_cap+hw_slowdown"; "none" for 0.

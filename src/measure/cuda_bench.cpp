@@ -1,5 +1,6 @@
 #include "measure/cuda_bench.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/statistics.h"
@@ -34,6 +35,15 @@ json clocks_json(const std::vector<GpuSample>& samples) {
   return clocks;
 }
 
+// The most processes with a context on this GPU besides this one; null where NVML does not say.
+json most_others(const std::vector<GpuSample>& samples) {
+  std::optional<double> most;
+  for (const GpuSample& sample : samples)
+    if (sample.compute_processes) most = std::max(most.value_or(0), *sample.compute_processes - 1);
+  if (!most) return nullptr;
+  return static_cast<std::int64_t>(*most);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CudaBench>> CudaBench::open(int ordinal, const BenchSettings& settings,
@@ -60,6 +70,7 @@ std::string CudaBench::conditions() const {
                            {"empty_kernel_us", session_->empty_us},
                            {"loaded_kernels", session_->modules.size()},
                            {"clocks", clocks_json(session_->clocks)},
+                           {"other_compute_processes", most_others(session_->clocks)},
                            {"phases", phases}};
   return conditions.dump();
 }

@@ -6,13 +6,17 @@
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
+#include "base/log.h"
 #include "base/numbers.h"
 #include "device/device_json.h"
 #include "measure/channel.h"
 #include "measure/cuda_bench.h"
+#include "measure/device_lock.h"
 #include "measure/messages.h"
 #include "space/family.h"
 #include "vendor/cublaslt_family.h"
@@ -62,6 +66,7 @@ class Worker {
       if (bench_ == nullptr) return fail(ErrorCode::kInternal, "'{}' before 'open'", op);
       if (op == "kernel") return add_kernel(request);
       GEMMSMITH_TRY(const Problem problem, messages::read_problem(request.at("problem")));
+      GEMMSMITH_TRY(const std::optional<DeviceLock> alone, take_device(bench_->device().uuid));
       GEMMSMITH_TRY(ProblemBench* const bench, bench_->bench(problem));
       if (op == "baselines") return baselines(*bench, request);
       if (op == "vendor_configs") return vendor_configs(*bench, request.at("limit").get<int>());
@@ -74,6 +79,23 @@ class Worker {
   json done(json content) const {
     content["conditions"] = json::parse(bench_->conditions());
     return content;
+  }
+
+  // Until no other process times on the device. Empty where that cannot be known, which is said
+  // once and costs no measurement.
+  Result<std::optional<DeviceLock>> take_device(const std::string& uuid) {
+    bool waits = false;
+    auto lock = DeviceLock::take(uuid, [&] {
+      if (!std::exchange(waits, true))
+        log(LogLevel::kWarning, "waiting: another process measures on {}", uuid);
+      return channel_.send_line(R"({"alive":true})");  // the tuner's patience starts anew
+    });
+    if (lock) return std::optional<DeviceLock>(*std::move(lock));
+    if (waits) return tl::unexpected<Error>(lock.error());
+    if (!std::exchange(said_unlocked_, true))
+      log(LogLevel::kWarning, "{}: other processes may measure at the same time",
+          lock.error().what);
+    return std::optional<DeviceLock>();
   }
 
   // Needs no context: what device this is.
@@ -89,6 +111,10 @@ class Worker {
                   channel_.receive_bytes(request.at("harness").get<std::size_t>(), std::nullopt));
     GEMMSMITH_TRY(const std::string reference,
                   channel_.receive_bytes(request.at("reference").get<std::size_t>(), std::nullopt));
+    // Opening times, too: the empty kernel.
+    GEMMSMITH_TRY(const Driver* const driver, load_driver());
+    GEMMSMITH_TRY(const DeviceInfo info, query_device(*driver, request.at("device").get<int>()));
+    GEMMSMITH_TRY(const std::optional<DeviceLock> alone, take_device(info.uuid));
     GEMMSMITH_TRY(bench_,
                   CudaBench::open(request.at("device").get<int>(), settings, {harness, reference},
                                   request.at("run").get<std::string>()));
@@ -181,6 +207,7 @@ class Worker {
 
   Channel channel_;
   std::unique_ptr<CudaBench> bench_;
+  bool said_unlocked_ = false;
 };
 
 }  // namespace

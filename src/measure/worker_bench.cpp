@@ -433,6 +433,9 @@ Result<std::vector<Measurement>> WorkerBench::measure(const Operation& operation
     // An error before any candidate ran concerns the problem; one while candidates run costs them
     // alone. A worker whose context is lost is replaced for the rest.
     const bool error = reply.end == Reply::End::kError;
+    // Interrupted, the worker may still wait for the GPU, and would answer the next request with
+    // this one.
+    if (error && reply.error.code == ErrorCode::kInterrupted) lose_worker();
     if (error && (reply.error.code == ErrorCode::kInterrupted ||
                   (request.in_flight.empty() && unanswered == before)))
       return tl::unexpected<Error>(reply.error);

@@ -562,6 +562,10 @@ int nvmlDeviceGetTemperature(void*, unsigned, unsigned* value) {
   *value = 45;
   return 0;
 }
+int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, void*) {
+  *count = static_cast<unsigned>(number("FAKE_NVML_PROCESSES", 0));
+  return *count == 0 ? 0 : 7;
+}
 int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* value) {
   *value = 0x4;
   return 0;

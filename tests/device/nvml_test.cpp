@@ -28,6 +28,13 @@ TEST(Nvml, FiguresThatAGpuLacksAreAbsent) {
             "SM 1980 MHz, memory 3201 MHz, ? W of 700 W, 45 C, throttle sw_power_cap");
 }
 
+TEST(Nvml, ComputeProcessesAreCounted) {
+  const ScopedEnvironment library("GEMMSMITH_NVML", GEMMSMITH_FAKE_DRIVER);
+  EXPECT_EQ(GpuMonitor::open(kUuid).sample().compute_processes, 0);
+  const ScopedEnvironment processes("FAKE_NVML_PROCESSES", "3");
+  EXPECT_EQ(GpuMonitor::open(kUuid).sample().compute_processes, 3);
+}
+
 TEST(Nvml, WithoutTheLibraryTheReasonIsGiven) {
   const ScopedEnvironment library("GEMMSMITH_NVML", "/nowhere/libnvidia-ml.so.1");
   EXPECT_EQ(describe(GpuMonitor::open(kUuid).sample()),

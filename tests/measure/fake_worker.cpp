@@ -8,7 +8,8 @@
 //   error                              reports an error while it runs, alone or in its group
 //   lost-timing                        the context is lost while its whole group is timed
 // or, without a config: hang-hello, crash-open, hang-preparing, crash-preparing, refuse,
-// wrong-type-need, wrong-type-rows.
+// wrong-type-need, wrong-type-rows,
+// wait (as for another process that measures).
 // FAKE_WORKER_LOG: a file that gets each request's operation as a line.
 #include <unistd.h>
 
@@ -145,6 +146,14 @@ class FakeWorker {
     return true;
   }
 
+  // 8 x 0.1 s: longer than any test's patience with a silent worker.
+  void wait_alive(bool wanted) {
+    for (int i = 0; wanted && i < 8; ++i) {
+      send({{"alive", true}});
+      ::usleep(100'000);
+    }
+  }
+
   void about_one(const json& request, const std::string& op) {
     if (lacks_kernels(request.at("candidates"))) return;
     const auto config = request.at("candidates").at(0).at("config").get<std::string>();
@@ -158,11 +167,7 @@ class FakeWorker {
       return;
     }
     const auto settings = *gemmsmith::messages::read_serve_settings(request.at("serve"));
-    // 8 x 0.1 s: longer than any test's patience with a silent worker.
-    for (int i = 0; told("alive", config) && i < 8; ++i) {
-      send({{"alive", true}});
-      ::usleep(100'000);
-    }
+    wait_alive(told("alive", config));
     json reports = json::array();
     for (const gemmsmith::Kind kind :
          {gemmsmith::Kind::kKernel, gemmsmith::Kind::kCublas, gemmsmith::Kind::kCublasAutotune,
@@ -180,6 +185,7 @@ class FakeWorker {
   int measure(const json& request, bool screen) {
     const json& candidates = request.at("candidates");
     if (lacks_kernels(candidates)) return -1;
+    wait_alive(told("wait"));
     const std::size_t group = screen ? request.at("group").get<std::size_t>() : 1;
     for (std::size_t first = 0; first < candidates.size(); first += group) {
       std::vector<std::size_t> running;

@@ -287,6 +287,17 @@ TEST_F(WorkerBenchTest, GarbageAndTruncatedLinesCountAsDeath) {
   expect_only(*bench, 3, Status::kFault, "the worker ended by signal 9");
 }
 
+// A worker that waits for its turn on the GPU says so, and is not given up.
+TEST_F(WorkerBenchTest, WaitingForTheDeviceIsNoHang) {
+  const auto bench = open("wait");
+  ASSERT_NE(bench, nullptr) << error_.what;
+  const std::vector<Config> configs = five_configs();
+  const auto rows = bench->screen(problem(), configs, Setting::kChained);
+  ASSERT_TRUE(rows) << rows.error().what;
+  for (const Measurement& row : *rows) EXPECT_EQ(row.status, Status::kOk);
+  EXPECT_EQ(bench->workers_started(), 1);
+}
+
 // JSON of another form than agreed, wherever it comes.
 TEST_F(WorkerBenchTest, WrongTypesCountAsDeath) {
   auto bench = open("wrong-type " + to_text(config(4)));
