@@ -178,7 +178,8 @@ TEST_F(RuntimeTest, RepeatedCallsAreCheckedAsTheFirstWas) {
   EXPECT_EQ(call(product.problem, nullptr, &one, nullptr, 0), GEMMSMITH_STATUS_INVALID_VALUE);
   EXPECT_EQ(call(product.problem, &one, nullptr, nullptr, 0), GEMMSMITH_STATUS_INVALID_VALUE);
   EXPECT_EQ(call(product.problem, &one, &one, nullptr, 16), GEMMSMITH_STATUS_INVALID_VALUE);
-  EXPECT_EQ(call(product.problem, &one, &one, &product, 16), GEMMSMITH_STATUS_INVALID_VALUE);
+  alignas(256) char workspace[512];
+  EXPECT_EQ(call(product.problem, &one, &one, workspace + 1, 16), GEMMSMITH_STATUS_INVALID_VALUE);
   gemmsmithProblem_t other = product.problem;
   other.ldd = 1;
   EXPECT_EQ(call(other, &one, &one, nullptr, 0), GEMMSMITH_STATUS_INVALID_VALUE);
