@@ -12,6 +12,8 @@
 
 namespace gemmsmith::cli {
 
+bool is_recorded(const std::string& device) { return device.rfind("recorded:", 0) == 0; }
+
 Result<std::filesystem::path> store_path(const Session& session) {
   if (const std::string& named = session.settings.value("store"); !named.empty())
     return std::filesystem::path(named);

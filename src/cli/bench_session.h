@@ -17,6 +17,9 @@
 
 namespace gemmsmith::cli {
 
+// "recorded:FILE": answered from a recording, without a GPU.
+bool is_recorded(const std::string& device);
+
 // The store named by the settings, else $XDG_DATA_HOME/gemmsmith/winners.db.
 Result<std::filesystem::path> store_path(const Session& session);
 

@@ -35,8 +35,6 @@ struct Choice {
   std::string source;
 };
 
-bool is_recorded(const std::string& device) { return device.rfind("recorded:", 0) == 0; }
-
 Result<Choice> given_choice(const std::string& text, const Problem& problem, const Target& target) {
   GEMMSMITH_TRY(Config config, named_config(text, problem, target));
   return Choice{std::move(config), "given"};

@@ -30,8 +30,6 @@ std::string join(const std::vector<std::string>& words) {
   return text;
 }
 
-bool is_recorded(const std::string& device) { return device.rfind("recorded:", 0) == 0; }
-
 // A recording offers only what it has: its own configs, in the analytic ranker's spirit of a fixed
 // list, so that every strategy searches the recorded space.
 Result<std::function<std::vector<Config>(const Problem&)>> recorded_candidates(

@@ -41,8 +41,6 @@ int sets_to_cover(const OperandLayout& layout) {
   return layout.sets_to_cover <= kMaxOperandSets ? static_cast<int>(layout.sets_to_cover) : 0;
 }
 
-bool is_vendor(const Config& config) { return config.family == &vendor::cublaslt_family(); }
-
 // At most `most` and at least kMinBaselineRounds; of very long launches at least `least`.
 int rounds_within(double replay_us, std::size_t graphs, int least, int most) {
   const double affordable =
@@ -240,7 +238,7 @@ void ProblemBench::apply_floor(Measurement& row) const {
 Measurement ProblemBench::row_for(const Candidate& candidate, Stage stage, Setting setting) const {
   Measurement row;
   row.problem = problem_;
-  row.kind = is_vendor(candidate.config) ? Kind::kVendor : Kind::kKernel;
+  row.kind = vendor::is_vendor(candidate.config) ? Kind::kVendor : Kind::kKernel;
   row.config = to_text(candidate.config);
   row.stage = stage;
   row.setting = setting;
@@ -345,7 +343,7 @@ Result<std::vector<Config>> ProblemBench::vendor_configs(int limit) {
 
 Result<std::unique_ptr<Launch>> ProblemBench::make_launch(const Candidate& candidate) {
   PhaseClock::Scope phase(session_.phases, "make_launch");
-  if (is_vendor(candidate.config)) {
+  if (vendor::is_vendor(candidate.config)) {
     GEMMSMITH_TRY(const vendor::LtAlgo algo, vendor::to_algo(candidate.config, *lt_));
     return std::unique_ptr<Launch>(
         std::make_unique<LtLaunch>(*lt_, algo, session_.vendor_workspace()));

@@ -61,7 +61,7 @@ Result<std::vector<ServeReport>> ProblemBench::serve(
     entrants[at].own = std::move(*made);
     return entrants[at].own.get();
   };
-  const bool is_vendor = candidate.config.family == &vendor::cublaslt_family();
+  const bool is_vendor = vendor::is_vendor(candidate.config);
   GEMMSMITH_CHECK(enter(0, is_vendor ? Kind::kVendor : Kind::kKernel, to_text(candidate.config),
                         keep(0, make_launch(candidate))));
   GEMMSMITH_CHECK(enter(1, Kind::kCublas, "", keep(1, cublas_launch(Kind::kCublas))));

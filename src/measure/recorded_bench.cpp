@@ -51,7 +51,7 @@ Result<std::vector<Config>> RecordedBench::vendor_configs(const Problem& problem
 
 Measurement RecordedBench::answer(const Problem& problem, const Config& config, Stage stage,
                                   Setting setting) {
-  const Kind kind = config.family == &vendor::cublaslt_family() ? Kind::kVendor : Kind::kKernel;
+  const Kind kind = vendor::is_vendor(config) ? Kind::kVendor : Kind::kKernel;
   const std::string text = to_text(config);
   if (const Measurement* const row = device_.find(problem, kind, text, stage, setting))
     return replayed(*row);

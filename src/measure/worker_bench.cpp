@@ -41,8 +41,6 @@ auto reading(Function function) -> decltype(function()) {
   }
 }
 
-bool is_vendor(const Config& config) { return config.family == &vendor::cublaslt_family(); }
-
 // The hashes of the kernels that the worker asks for instead of answering; mostly none.
 Result<std::vector<std::string>> kernels_needed(const std::string& answer) {
   return reading([&]() -> Result<std::vector<std::string>> {
@@ -281,7 +279,7 @@ Result<std::string> WorkerBench::ask_about(const Problem& problem, const Config&
   about.configs = std::span(&config, 1);
   about.hashes.resize(1);
   double compile_s = 0;
-  if (!is_vendor(config)) {
+  if (!vendor::is_vendor(config)) {
     GEMMSMITH_TRY(const std::vector<KernelInfo> infos,
                   kernels_->prepare(about.configs, problem, architecture_));
     const KernelInfo& info = infos.front();
@@ -331,7 +329,7 @@ std::vector<Measurement> WorkerBench::failed_rows(const Config& config, const Pr
                                                   double compile_s) const {
   Measurement row;
   row.problem = problem;
-  row.kind = is_vendor(config) ? Kind::kVendor : Kind::kKernel;
+  row.kind = vendor::is_vendor(config) ? Kind::kVendor : Kind::kKernel;
   row.config = to_text(config);
   row.status = status;
   row.stage = operation.stage;
@@ -375,7 +373,7 @@ Result<std::vector<Measurement>> WorkerBench::measure(const Operation& operation
   std::vector<Config> ours;
   std::vector<std::size_t> ours_at;
   for (std::size_t i = 0; i < configs.size(); ++i) {
-    if (is_vendor(configs[i])) continue;
+    if (vendor::is_vendor(configs[i])) continue;
     ours.push_back(configs[i]);
     ours_at.push_back(i);
   }

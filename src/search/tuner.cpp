@@ -19,7 +19,7 @@ namespace {
 constexpr double kSettingsAgreeUs = 1000;
 
 Kind kind_of(const Config& config) {
-  return config.family == &vendor::cublaslt_family() ? Kind::kVendor : Kind::kKernel;
+  return vendor::is_vendor(config) ? Kind::kVendor : Kind::kKernel;
 }
 
 // A killed run loses the clock and power notes of at most this many problems.

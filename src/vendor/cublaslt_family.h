@@ -15,6 +15,9 @@ namespace gemmsmith::vendor {
 // cluster(g). Its constraints are what is known without the library; the rest is AlgoCheck's.
 const Family& cublaslt_family();
 
+// Is this one of the library's own configurations, rather than a kernel of ours?
+inline bool is_vendor(const Config& config) { return config.family == &cublaslt_family(); }
+
 // The config of an algorithm that the library returned. kDevice where it cannot be read.
 Result<Config> to_config(const LtFunctions& lt, const cublasLtMatmulAlgo_t& algo);
 
