@@ -17,6 +17,9 @@
 
 namespace gemmsmith {
 
+// Raised whenever the way of measuring changes, so that old and new figures are never mixed.
+constexpr int kProtocolVersion = 2;
+
 struct BenchSettings {
   std::uint64_t seed = 1;
   std::int64_t workspace_bytes = vendor::kWorkspaceBytes;  // for every vendor call; ours need none

@@ -9,6 +9,7 @@
 #include "search/selection.h"
 #include "search/strategy.h"
 #include "search/tuning.h"
+#include "vendor/all_families.h"
 #include "vendor/cublaslt_family.h"
 
 namespace gemmsmith {

@@ -16,9 +16,6 @@
 
 namespace gemmsmith {
 
-// Raised whenever the way of measuring changes, so that old and new figures are never mixed.
-constexpr int kProtocolVersion = 2;
-
 struct TunerOptions {
   std::string strategy = "evolutionary";  // search/strategy.h
   int budget = 40;                        // our configs screened a problem
