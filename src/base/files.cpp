@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/interrupt.h"
+
 namespace gemmsmith {
 namespace {
 
@@ -63,6 +65,8 @@ Result<std::filesystem::path> link_target(std::filesystem::path path, ErrorCode 
 
 Result<std::string> read_file(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0 && errno == EINTR && interrupted())
+    return fail(ErrorCode::kInterrupted, "interrupted while opening {}", path.string());
   if (file.get() < 0)
     return fail(ErrorCode::kBadInput, "cannot open {}: {}", path.string(), std::strerror(errno));
   struct stat info {};
@@ -75,6 +79,9 @@ Result<std::string> read_file(const std::filesystem::path& path) {
     const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
     if (got == 0) return bytes;
     if (got < 0) {
+      // A pipe may keep us waiting for ever.
+      if (errno == EINTR && interrupted())
+        return fail(ErrorCode::kInterrupted, "interrupted while reading {}", path.string());
       if (errno == EINTR) continue;
       return fail(ErrorCode::kBadInput, "cannot read {}: {}", path.string(), std::strerror(errno));
     }

@@ -10,7 +10,8 @@
 
 namespace gemmsmith {
 
-// Whole contents. Errors (kBadInput) tell a missing file, a directory and a read failure apart.
+// Whole contents. Errors (kBadInput) tell a missing file, a directory and a read failure apart;
+// kInterrupted where the user gave up on a pipe that says nothing.
 Result<std::string> read_file(const std::filesystem::path& path);
 
 // Writes a sibling temporary, flushes it to the disk and renames it over `path`, or over what it

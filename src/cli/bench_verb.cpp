@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "cli/bench_session.h"
+#include "cli/sweep.h"
 #include "cli/verb.h"
 #include "policy/analytic_ranker.h"
 
@@ -53,12 +54,12 @@ Result<int> run_bench(const BenchOptions& options, const Session& session) {
   Table table({"shape", "kind", "config", "status", "setting", "cache", "us", "low", "high",
                "ratio", "ratio_low", "ratio_high"});
   int bad = 0;
-  for (const Problem& problem : problems) {
-    if (problem.is_empty() || problem.k == 0) continue;
+  const auto measure = [&](const Problem& problem) -> Result<void> {
+    if (problem.is_empty() || problem.k == 0) return {};
     GEMMSMITH_TRY(const std::vector<Measurement> baselines, bench->baselines(problem));
-    for (const Measurement& row : baselines) add_row(table, row);
     GEMMSMITH_TRY(const std::vector<Config> configs, chosen_configs(options, *bench, problem, 1));
     GEMMSMITH_TRY(const std::vector<Measurement> rows, bench->finals(problem, configs));
+    for (const Measurement& row : baselines) add_row(table, row);
     for (const Measurement& row : rows) {
       add_row(table, row);
       const bool slow = options.require > 0 && row.ratio < options.require;
@@ -69,9 +70,11 @@ Result<int> run_bench(const BenchOptions& options, const Session& session) {
            row.detail.empty() ? "" : ", " + row.detail,
            repeat_line(session, "bench", row.problem, row.config));
     }
-  }
+    return {};
+  };
+  GEMMSMITH_TRY(const Sweep done, sweep(problems, measure));
   std::cout << table.render(session.format);
-  return bad == 0 ? 0 : 1;
+  return end(done, bad > 0);
 }
 
 Result<int> run_verify(const BenchOptions& options, const Session& session) {
@@ -82,8 +85,8 @@ Result<int> run_verify(const BenchOptions& options, const Session& session) {
                 open_bench(session.settings.value("device"), settings));
   Table table({"shape", "config", "status", "detail"});
   int bad = 0;
-  for (const Problem& problem : problems) {
-    if (problem.is_empty() || problem.k == 0) continue;
+  const auto prove = [&](const Problem& problem) -> Result<void> {
+    if (problem.is_empty() || problem.k == 0) return {};
     GEMMSMITH_TRY(const std::vector<Config> configs, chosen_configs(options, *bench, problem, 16));
     GEMMSMITH_TRY(const std::vector<Measurement> rows,
                   bench->screen(problem, configs, Setting::kChained));
@@ -94,9 +97,11 @@ Result<int> run_verify(const BenchOptions& options, const Session& session) {
       talk("{} {}: {} {}\n  repeat with: {}\n", shape_name(problem), row.config, name(row.status),
            row.detail, repeat_line(session, "verify", row.problem, row.config));
     }
-  }
+    return {};
+  };
+  GEMMSMITH_TRY(const Sweep done, sweep(problems, prove));
   std::cout << table.render(session.format);
-  return bad == 0 ? 0 : 1;
+  return end(done, bad > 0);
 }
 
 void add_common(CLI::App& app, BenchOptions& options, Session& session) {
