@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <sstream>
 
 extern char** environ;
@@ -23,12 +24,14 @@ class Folders {
     for (const std::string& folder : made_) std::filesystem::remove_all(folder, ignored);
   }
   std::string make() {
+    const std::lock_guard lock(mutex_);  // programs may be run side by side
     std::string pattern = (std::filesystem::temp_directory_path() / "gemmsmith-XXXXXX").string();
     made_.emplace_back(mkdtemp(pattern.data()));
     return made_.back();
   }
 
  private:
+  std::mutex mutex_;
   std::vector<std::string> made_;
 };
 
