@@ -39,6 +39,14 @@ Result<std::vector<Config>> chosen_configs(const BenchOptions& options, Bench& b
   return configs;
 }
 
+// The problems asked for that have anything to multiply.
+Result<std::vector<Problem>> problems_with_work(const BenchOptions& options, const char* doing) {
+  GEMMSMITH_TRY(std::vector<Problem> problems, options.problem.problems());
+  std::erase_if(problems, [](const Problem& p) { return p.is_empty() || p.k == 0; });
+  if (problems.empty()) talk("nothing to {}: every shape has a size of zero\n", doing);
+  return problems;
+}
+
 void add_row(Table& table, const Measurement& row) {
   table.add({shape_name(row.problem), name(row.kind), row.config, name(row.status),
              name(row.setting), name(row.cache), Cell(row.median_us, 3), Cell(row.low_us, 3),
@@ -47,7 +55,8 @@ void add_row(Table& table, const Measurement& row) {
 }
 
 Result<int> run_bench(const BenchOptions& options, const Session& session) {
-  GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
+  GEMMSMITH_TRY(const std::vector<Problem> problems, problems_with_work(options, "time"));
+  if (problems.empty()) return 0;
   GEMMSMITH_TRY(const BenchSettings settings, bench_settings(session));
   GEMMSMITH_TRY(const std::unique_ptr<Bench> bench,
                 open_bench(session.settings.value("device"), settings));
@@ -55,7 +64,6 @@ Result<int> run_bench(const BenchOptions& options, const Session& session) {
                "ratio", "ratio_low", "ratio_high"});
   int bad = 0;
   const auto measure = [&](const Problem& problem) -> Result<void> {
-    if (problem.is_empty() || problem.k == 0) return {};
     GEMMSMITH_TRY(const std::vector<Measurement> baselines, bench->baselines(problem));
     GEMMSMITH_TRY(const std::vector<Config> configs, chosen_configs(options, *bench, problem, 1));
     GEMMSMITH_TRY(const std::vector<Measurement> rows, bench->finals(problem, configs));
@@ -78,7 +86,8 @@ Result<int> run_bench(const BenchOptions& options, const Session& session) {
 }
 
 Result<int> run_verify(const BenchOptions& options, const Session& session) {
-  GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
+  GEMMSMITH_TRY(const std::vector<Problem> problems, problems_with_work(options, "verify"));
+  if (problems.empty()) return 0;
   GEMMSMITH_TRY(BenchSettings settings, bench_settings(session));
   settings.screen_repeats = 1;
   GEMMSMITH_TRY(const std::unique_ptr<Bench> bench,
@@ -86,7 +95,6 @@ Result<int> run_verify(const BenchOptions& options, const Session& session) {
   Table table({"shape", "config", "status", "detail"});
   int bad = 0;
   const auto prove = [&](const Problem& problem) -> Result<void> {
-    if (problem.is_empty() || problem.k == 0) return {};
     GEMMSMITH_TRY(const std::vector<Config> configs, chosen_configs(options, *bench, problem, 16));
     GEMMSMITH_TRY(const std::vector<Measurement> rows,
                   bench->screen(problem, configs, Setting::kChained));
