@@ -287,6 +287,14 @@ std::span<const FeatureName> feature_names() {
 
 std::size_t feature_count() { return features().size(); }
 
+std::size_t problem_feature_count() {
+  static const auto count = static_cast<std::size_t>(
+      std::find_if(features().begin(), features().end(),
+                   [](const Feature& feature) { return feature.name.name == "log_sms"; }) -
+      features().begin());
+  return count;
+}
+
 std::uint64_t feature_set() {
   static const std::uint64_t identity = [] {
     std::string text = std::to_string(kFeatureVersion);

@@ -21,6 +21,8 @@ struct FeatureName {
 // In the order of a row.
 std::span<const FeatureName> feature_names();
 std::size_t feature_count();
+// The first this many say what the problem is; the same for all its configs.
+std::size_t problem_feature_count();
 
 // Identity of the list: names, order and the version of what they mean. A policy is trained for
 // one and refused by any other.
