@@ -26,8 +26,8 @@ struct ListBatch {
 };
 
 struct ListSettings {
-  double rate = 0.002;
-  double temperature = 0.03;  // of the target distribution over a problem's configs
+  double rate = 0.004;
+  double temperature = 0.02;  // of the target distribution over a problem's configs
   double regression = 1;      // weight of the error of the values themselves
   double weight_decay = 1e-4;
 };
@@ -47,7 +47,8 @@ struct PpoBatch {
 };
 
 struct PpoSettings {
-  double rate = 3e-4;
+  double rate = 3e-3;
+  double scorer_rate = 0;  // share of the rate by which the scorer learns; 0: it stays
   double clip = 0.2;
   double entropy = 0.01;
   double value_weight = 0.5;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kAdamEpsilon = 1e-5;
 constexpr double kHuber = 0.1;   // of values: beyond 10 % of time, errors count linearly
+constexpr double kListNorm = 5;  // a gradient longer than this is shortened to it
 constexpr float kNever = -1e9F;  // the logit of what may not be chosen
 
 torch::Tensor tensor(const std::vector<float>& values, at::IntArrayRef sizes) {
@@ -83,12 +84,17 @@ class TorchLearner : public Learner {
     scorer_.load(network.scorer);
     adviser_.load(network.adviser);
     value_.load(network.value);
-    parameters_.clear();
-    scorer_.add_to(parameters_);
-    adviser_.add_to(parameters_);
-    value_.add_to(parameters_);
-    optimizer_ = std::make_unique<torch::optim::AdamW>(
-        parameters_, torch::optim::AdamWOptions(1e-3).eps(kAdamEpsilon).weight_decay(0));
+    std::vector<torch::Tensor> scorer, rest;
+    scorer_.add_to(scorer);
+    adviser_.add_to(rest);
+    value_.add_to(rest);
+    parameters_ = scorer;
+    parameters_.insert(parameters_.end(), rest.begin(), rest.end());
+    const auto options = torch::optim::AdamWOptions(1e-3).eps(kAdamEpsilon).weight_decay(0);
+    std::vector<torch::optim::OptimizerParamGroup> groups;
+    for (const std::vector<torch::Tensor>& parameters : {scorer, rest})
+      groups.emplace_back(parameters, std::make_unique<torch::optim::AdamWOptions>(options));
+    optimizer_ = std::make_unique<torch::optim::AdamW>(std::move(groups), options);
   }
 
   void store(policy::Network& network) const override {
@@ -119,7 +125,7 @@ class TorchLearner : public Learner {
         torch::huber_loss(centred(scores), centred(values), at::Reduction::None, kHuber);
     const torch::Tensor regression = (error * present).sum() / present.sum();
     const torch::Tensor loss = list + settings.regression / kHuber * regression;
-    step(loss, settings.rate, settings.weight_decay, 5.0);
+    step(loss, settings.rate, settings.rate, settings.weight_decay, kListNorm);
     return loss.item<double>();
   }
 
@@ -150,7 +156,7 @@ class TorchLearner : public Learner {
     const torch::Tensor value_loss = torch::mse_loss(guess, tensor(batch.returns, {states}));
     const torch::Tensor loss =
         policy_loss + settings.value_weight * value_loss - settings.entropy * entropy;
-    step(loss, settings.rate, 0, settings.gradient_norm);
+    step(loss, settings.scorer_rate * settings.rate, settings.rate, 0, settings.gradient_norm);
     return {policy_loss.item<double>(), value_loss.item<double>(), entropy.item<double>(),
             (before - taken).mean().item<double>(),
             ((ratio - 1).abs() > settings.clip).to(torch::kFloat32).mean().item<double>()};
@@ -167,10 +173,14 @@ class TorchLearner : public Learner {
     return torch::log_softmax(logits.masked_fill(open == 0, kNever), 1);
   }
 
-  void step(const torch::Tensor& loss, double rate, double weight_decay, double norm) {
-    auto& options =
-        static_cast<torch::optim::AdamWOptions&>(optimizer_->param_groups().front().options());
-    options.lr(rate).weight_decay(weight_decay);
+  torch::optim::AdamWOptions& options(std::size_t group) {
+    return static_cast<torch::optim::AdamWOptions&>(optimizer_->param_groups()[group].options());
+  }
+
+  void step(const torch::Tensor& loss, double scorer_rate, double rate, double weight_decay,
+            double norm) {
+    options(0).lr(scorer_rate).weight_decay(weight_decay);
+    options(1).lr(rate).weight_decay(0);
     optimizer_->zero_grad();
     loss.backward();
     torch::nn::utils::clip_grad_norm_(parameters_, norm);

@@ -12,7 +12,7 @@ using nlohmann::ordered_json;
 
 struct Entry {
   const char* name;
-  std::variant<int*, double*, std::uint64_t*, std::string*, bool*> value;
+  std::variant<int*, double*, std::uint64_t*, std::string*, bool*, std::vector<int>*> value;
   double least = 0;
   double most = 1e9;
 };
@@ -37,10 +37,11 @@ std::vector<Entry> entries(TrainConfig& c) {
       {"ppo_iterations", &c.ppo_iterations, 0, 1e6},
       {"ppo_shapes", &c.ppo_shapes, 1, 1e6},
       {"ppo_rollouts", &c.ppo_rollouts, 2, 1e4},
-      {"ppo_budget", &c.ppo_budget, 1, 1e4},
+      {"ppo_budgets", &c.ppo_budgets, 1, 1e4},
       {"ppo_epochs", &c.ppo_epochs, 1, 1e3},
       {"ppo_minibatches", &c.ppo_minibatches, 1, 1e4},
       {"ppo_rate", &c.ppo.rate, 0, 1},
+      {"ppo_scorer_rate", &c.ppo.scorer_rate, 0, 1},
       {"ppo_clip", &c.ppo.clip, 0, 1},
       {"ppo_entropy", &c.ppo.entropy, 0, 100},
       {"ppo_entropy_end", &c.entropy_end, 0, 100},
@@ -70,6 +71,15 @@ bool take(const ordered_json& value, const Entry& entry) {
     **seed = value.get<std::uint64_t>();
     return true;
   }
+  if (auto* const list = std::get_if<std::vector<int>*>(&entry.value)) {
+    if (!value.is_array() || value.empty()) return false;
+    (*list)->clear();
+    for (const ordered_json& item : value) {
+      if (!item.is_number_integer() || !in_range(item.get<double>())) return false;
+      (*list)->push_back(item.get<int>());
+    }
+    return true;
+  }
   if (!value.is_number() || !in_range(value.get<double>())) return false;
   if (auto* const whole = std::get_if<int*>(&entry.value)) {
     if (!value.is_number_integer()) return false;
@@ -84,6 +94,8 @@ std::string expected(const Entry& entry) {
   if (std::holds_alternative<std::string*>(entry.value)) return "a string";
   if (std::holds_alternative<bool*>(entry.value)) return "true or false";
   if (std::holds_alternative<std::uint64_t*>(entry.value)) return "a whole number of at least 0";
+  if (std::holds_alternative<std::vector<int>*>(entry.value))
+    return fmt::format("a list of whole numbers from {} to {}", entry.least, entry.most);
   return fmt::format("{} from {} to {}",
                      std::holds_alternative<int*>(entry.value) ? "a whole number" : "a number",
                      entry.least, entry.most);

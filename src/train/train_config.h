@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "train/learner.h"
 
@@ -20,15 +21,17 @@ struct TrainConfig {
   double temperature = 0.02;     // of the policy's softmax, in logarithmic time
   bool shuffled_labels = false;  // control: times are exchanged among a problem's configs
 
-  int list_epochs = 60;
-  int list_shapes = 32;       // problems a step
+  int list_epochs = 100;
+  int list_shapes = 12;       // problems a step
   double value_floor = -0.5;  // worse than this is all the same, in logarithmic time
   ListSettings list;
 
-  int ppo_iterations = 40;
+  int ppo_iterations = 100;
   int ppo_shapes = 32;   // problems an iteration
   int ppo_rollouts = 8;  // searches of each
-  int ppo_budget = 16;   // measurements of each search
+  // Measurements of each search: drawn from these, the same for the searches of one problem, so
+  // that the adviser learns to spend few and many.
+  std::vector<int> ppo_budgets = {1, 4, 16};
   int ppo_epochs = 4;
   int ppo_minibatches = 4;
   double entropy_end = 0.001;

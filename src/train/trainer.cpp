@@ -263,10 +263,11 @@ class Training {
     shuffle(chosen, generator);
     chosen.resize(std::min(chosen.size(), static_cast<std::size_t>(config_.ppo_shapes)));
 
-    const RolloutSettings settings{config_.ppo_budget, config_.reward_low, config_.reward_high};
     std::vector<std::vector<std::vector<Visit>>> searches;  // problem, sibling, step
     double reward = 0;
     for (std::size_t s = 0; s < chosen.size(); ++s) {
+      const int budget = config_.ppo_budgets[generator.below(config_.ppo_budgets.size())];
+      const RolloutSettings settings{budget, config_.reward_low, config_.reward_high};
       std::vector<std::vector<Visit>> siblings;
       for (int r = 0; r < config_.ppo_rollouts; ++r) {
         siblings.push_back(roll_out(network_, *chosen[s], settings, generator));
