@@ -1,42 +1,40 @@
 // export_space.cpp -- a recording as a table for tools outside: one line a problem and config, with
-// the times and features that the policy sees. The peers of bench/search read this, and so can any
-// other tuner.
+// what it gained over tuned cuBLASLt and the features that the policy sees. The peers of
+// bench/search read this, and so can any other tuner.
 #include <cstdio>
 #include <iostream>
-#include <map>
 
-#include "device/recorded_device.h"
 #include "policy/features.h"
-#include "search/tuning.h"
+#include "train/dataset.h"
 
 namespace gemmsmith {
 namespace {
 
+std::string joined(const std::vector<float>& numbers) {
+  std::string text;
+  for (const float number : numbers)
+    text += fmt::format("{}{:.5g}", text.empty() ? "" : ";", number);
+  return text;
+}
+
 Result<int> run(const std::string& path) {
   GEMMSMITH_TRY(const RecordedDevice device, RecordedDevice::open(path));
-  fmt::print("m,n,k,kind,config,us,lt_tuned_us");
+  GEMMSMITH_TRY(const train::Dataset dataset, train::make_dataset(device));
+  fmt::print("m,n,k,split_hash,config,value,repeats");
   for (const policy::FeatureName& feature : policy::feature_names())
     fmt::print(",{}", feature.name);
   fmt::print("\n");
-  std::vector<float> row(policy::feature_count());
-  for (const Problem& problem : device.problems()) {
-    const policy::FeatureRows features(problem, device.info().target);
-    const Measurement* const baseline =
-        device.find_baseline(problem, Kind::kLtTuned, Stage::kFinal, Setting::kChained);
-    if (baseline == nullptr) continue;
-    for (const Kind kind : {Kind::kKernel, Kind::kVendor})
-      for (const std::string_view text :
-           device.configs(problem, kind, Stage::kScreen, Setting::kChained)) {
-        const Measurement* const m =
-            device.find(problem, kind, text, Stage::kScreen, Setting::kChained);
-        GEMMSMITH_TRY(const Config config, parse_config(text, all_families()));
-        features.fill(config, row);
-        fmt::print("{},{},{},{},{},{},{}", problem.m, problem.n, problem.k, name(kind), text,
-                   m->status == Status::kOk ? m->median_us : 0.0, baseline->median_us);
-        for (const float value : row) fmt::print(",{:.5g}", value);
-        fmt::print("\n");
-      }
-  }
+  const std::size_t width = policy::feature_count();
+  for (const train::Shape& shape : dataset.shapes)
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      const train::MeasuredConfig& config = shape.configs[i];
+      fmt::print("{},{},{},{},{},{:.6g},{}", shape.problem.m, shape.problem.n, shape.problem.k,
+                 train::split_hash(shape.problem), to_text(config.config), config.value,
+                 joined(config.repeats));
+      for (const float value : std::span(shape.features).subspan(i * width, width))
+        fmt::print(",{:.5g}", value);
+      fmt::print("\n");
+    }
   return 0;
 }
 
@@ -45,7 +43,7 @@ Result<int> run(const std::string& path) {
 
 int main(int count, char** arguments) {
   if (count != 2) {
-    std::cerr << "usage: search_export_space RECORDING > table.csv\n";
+    std::cerr << "usage: search_export_space RECORDING > space.csv\n";
     return 2;
   }
   const auto result = gemmsmith::run(arguments[1]);

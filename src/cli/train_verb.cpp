@@ -75,8 +75,9 @@ Result<int> run(const TrainOptions& options, const Session& session) {
   GEMMSMITH_TRY(const RecordedDevice device, RecordedDevice::open(options.recording));
   GEMMSMITH_TRY(const train::Dataset dataset, train::make_dataset(device));
   GEMMSMITH_TRY(const std::unique_ptr<train::Learner> learner, train::open_learner());
-  talk("seed {}, hold-out {}, {} problems, {} configs left out because they did not run\n",
-       config.seed, config.hold_out, dataset.shapes.size(), dataset.failures);
+  if (!session.quiet)
+    talk("seed {}, hold-out {}, {} problems, {} configs left out because they did not run\n",
+         config.seed, config.hold_out, dataset.shapes.size(), dataset.failures);
 
   std::string curve(kCurveHeader);
   const std::int64_t steps = config.list_epochs + 1 + config.ppo_iterations;

@@ -7,7 +7,6 @@
 
 #include "base/files.h"
 #include "base/hash.h"
-#include "policy/features.h"
 
 namespace gemmsmith::policy {
 namespace {
@@ -111,10 +110,10 @@ class Reader {
 
 }  // namespace
 
-std::string format_policy(const PolicyFile& policy) {
+std::string format_policy(const PolicyFile& policy, std::uint64_t features) {
   const Network& network = policy.network;
   Writer body;
-  body.value(feature_set());
+  body.value(features);
   body.words(policy.origin);
   body.numbers(network.mean);
   body.numbers(network.scale);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "policy/features.h"
 #include "policy/network.h"
 
 namespace gemmsmith::policy {
@@ -15,7 +16,7 @@ struct PolicyFile {
   std::string origin;  // JSON text: what it was trained on, with which seed and settings
 };
 
-std::string format_policy(const PolicyFile& policy);
+std::string format_policy(const PolicyFile& policy, std::uint64_t features = feature_set());
 // Errors (kBadInput) begin with `file_name` and say what is wrong and what to do.
 Result<PolicyFile> parse_policy(std::string_view bytes, const std::string& file_name);
 
