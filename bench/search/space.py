@@ -21,6 +21,12 @@ class Shape:
     def finish(self):
         self.values = np.array(self.values)
         self.features = np.array(self.features, dtype=np.float32)
+        # Rows without repeats have no noise; shorter ones draw from those they have.
+        self.counts = np.array([max(len(r), 1) for r in self.repeats])
+        padded = np.zeros((len(self), self.counts.max()))
+        for i, repeats in enumerate(self.repeats):
+            padded[i, :len(repeats)] = repeats
+        self.repeats = padded
         self.best = self.values.max()
         return self
 
@@ -29,11 +35,8 @@ class Shape:
 
     def drawn(self, rng):
         """The values as if each config were measured again: medians of redrawn repeats."""
-        noise = np.zeros(len(self))
-        for i, repeats in enumerate(self.repeats):
-            if len(repeats):
-                noise[i] = np.median(rng.choice(repeats, len(repeats)))
-        return self.values + noise
+        draws = (rng.random(self.repeats.shape) * self.counts[:, None]).astype(int)
+        return self.values + np.median(np.take_along_axis(self.repeats, draws, axis=1), axis=1)
 
 
 def read_space(path):

@@ -21,8 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-// Raised whenever a change makes new figures incomparable with old ones.
-constexpr const char* kProtocol = "graph-abba-2";
 // Deaths of a worker that no candidate explains before the problem is given up.
 constexpr int kMaxUnexplainedDeaths = 2;
 
@@ -117,7 +115,11 @@ Result<void> WorkerBench::open_worker() {
   GEMMSMITH_TRY(device_, device_from_json(about["device"].dump()));
   device_.uuid = about.value("uuid", std::string());
   device_.compiler_version = kernels_->version();
-  GEMMSMITH_TRY(architecture_, compile_architecture(device_.target.compute_capability));
+  auto architecture = compile_architecture(device_.target.compute_capability);
+  if (!architecture)
+    return fail(ErrorCode::kEnvironment, "cannot use cuda:{} ({}): {}; choose another device",
+                ordinal_, device_.target.name, architecture.error().what);
+  architecture_ = *std::move(architecture);
   GEMMSMITH_TRY(const std::string harness, kernels_->utility_cubin("harness.cu", architecture_));
   GEMMSMITH_TRY(const std::string reference,
                 kernels_->utility_cubin("reference.cu", architecture_));
@@ -479,7 +481,7 @@ std::string WorkerBench::conditions() const {
     if (one.is_object()) workers.push_back(std::move(one));
   }
   const json conditions = {
-      {"protocol", kProtocol},
+      {"protocol", fmt::format("graph-abba-{}", kProtocolVersion)},
       {"settings", messages::to_json(settings_)},
       {"device", json::parse(device_to_json(device_))},
       {"workers", workers},

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/numbers.h"
 #include "policy/features.h"
-#include "search/tuning.h"
+#include "vendor/all_families.h"
 
 namespace gemmsmith::train {
 namespace {
