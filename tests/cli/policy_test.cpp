@@ -40,6 +40,25 @@ TEST(Policy, ADamagedPolicyIsNamedAndTheAnalyticRankerTakesOver) {
       << result.err;
 }
 
+TEST(Policy, ExplainNamesTheChoiceTheRunnerUpAndReasons) {
+  const ProgramResult result =
+      run_program({"explain", "--mnk", "64_4096_64", "--policy", kPolicy, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = nlohmann::json::parse(result.out);
+  ASSERT_FALSE(rows.empty());
+  EXPECT_EQ(rows[0]["shape"], "64_4096_64");
+  EXPECT_NE(rows[0]["chosen"], rows[0]["runner-up"]);
+  EXPECT_NE(rows[0]["effect %"].get<double>(), 0);
+}
+
+TEST(Policy, ExplainRefusesAnIllegalConfig) {
+  const ProgramResult result = run_program(
+      {"explain", "--mnk", "64_4096_64", "--policy", kPolicy, "--of", "sm90_ws:w2.m256.n256"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("sm90_ws:w2.m256.n256 is not legal for 64_4096_64"), std::string::npos)
+      << result.err;
+}
+
 // Only training needs the learner.
 TEST(Policy, WithoutTheLearnerAPolicyStillTunesAndTrainSaysWhatToInstall) {
   const Variables none = {{"GEMMSMITH_LEARNER", "/nowhere/learner.so"}};
