@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""figures.py -- draws docs/images/agent_*.svg from bench/search/results/*.csv and the learning
-curve, with 95 % bootstrap intervals. Needs matplotlib (PyPI).
+"""figures.py -- draws docs/images/agent_*.svg from bench/search/results/*.csv, with 95 % bootstrap intervals. Needs matplotlib (PyPI).
 
-  python3 bench/search/figures.py
+  python3 bench/search/figures.py             # the pictures
+  python3 bench/search/figures.py --tables    # docs/agent.md's tables on stdout, no matplotlib
 """
 
 import csv
 import pathlib
+import sys
 
-import matplotlib
+if "--tables" not in sys.argv:
+    import matplotlib
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first)
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first)
 
 HERE = pathlib.Path(__file__).parent
 IMAGES = HERE / "../../docs/images"
@@ -23,19 +25,57 @@ NAMES = {
     "genetic": "genetic", "annealing": "annealing", "local": "local search", "tpe": "TPE (Optuna)",
     "random": "random", "shuffled": "policy, shuffled labels",
 }
-COLOURS = dict(zip(NAMES, plt.get_cmap("tab20").colors))
+
+
+COLUMNS = {
+    "found@1": "1", "p5_found@1": "1, 5th percentile", "found@4": "4", "found@16": "16",
+    "found@64": "64", "picked@16": "16, as picked", "measurements_to_0.98": "measurements to 0.98",
+    "kt_score": "KT score",
+}
+
+
+def print_tables(table, splits):
+    """Values, with 95 % intervals where they fit."""
+    for split in splits:
+        print(f"\n**{split}**\n")
+        print("| searcher | " + " | ".join(COLUMNS.values()) + " |")
+        print("|---" * (len(COLUMNS) + 1) + "|")
+        for name, label in NAMES.items():
+            if (split, name, "found@1") not in table:
+                continue
+            cells = []
+            for measure in COLUMNS:
+                value, low, high = table[split, name, measure]
+                digits = 1 if "measurements" in measure else 2 if "kt" in measure else 4
+                cells.append(f"{value:.{digits}f}" + (f" ({low:.{digits}f}–{high:.{digits}f})"
+                                                      if digits < 4 else ""))
+            print(f"| {label} | " + " | ".join(cells) + " |")
+    print("\n**The policy against each, paired by problem**\n")
+    print("| split | against | measurements to 0.98, theirs over the policy's | "
+          "KT score, policy's minus theirs | share of their gap at 16 that the policy closes |")
+    print("|---|---|---|---|---|")
+    for split in splits:
+        for name in ("random", "analytic", "knn", "boosted", "boosted_refit", "listwise"):
+            cells = []
+            for measure in ("this_over_policy_to_0.98", "policy_kt_minus_this",
+                            "policy_share_of_gap@16"):
+                value, low, high = table[split, name, measure]
+                cells.append(f"{value:.2f} ({low:.2f} to {high:.2f})")
+            print(f"| {split} | {NAMES[name]} | " + " | ".join(cells) + " |")
 
 
 def read_results():
     table = {}
     for path in sorted((HERE / "results").glob("*.csv")):
-        if path.stem == "learning_curve":
-            continue
         with open(path, newline="") as file:
             for row in csv.DictReader(file):
                 table[row["split"], row["searcher"], row["measure"]] = tuple(
                     float(row[x]) for x in ("value", "low", "high"))
     return table
+
+
+def colour(name):
+    return plt.get_cmap("tab20").colors[list(NAMES).index(name)]
 
 
 def save(figure, name):
@@ -53,9 +93,9 @@ def draw_curves(table, split):
             continue
         # The gap on a logarithmic axis: everything good lies within a hair of 1.
         gap = [[max(1 - x, 1e-5) for x in column] for column in zip(*points)]
-        style = dict(color=COLOURS[name], lw=2 if name in ("policy", "listwise") else 1)
+        style = dict(color=colour(name), lw=2 if name in ("policy", "listwise") else 1)
         axes.plot(BUDGETS, gap[0], label=label, **style)
-        axes.fill_between(BUDGETS, gap[1], gap[2], color=COLOURS[name], alpha=0.12, lw=0)
+        axes.fill_between(BUDGETS, gap[1], gap[2], color=colour(name), alpha=0.12, lw=0)
     axes.set(xscale="log", yscale="log", xlabel="configurations measured",
              ylabel="gap to the recorded best (geometric mean)", ylim=(1e-5, 0.3),
              title=f"Unseen problems, split {split}")
@@ -74,7 +114,7 @@ def draw_bars(table, measure, splits, names, label, file_name, bar=None):
         found = [(s, v) for s, v in found if v]
         axes.bar([s + i * width for s, _ in found], [v[0] for _, v in found], width,
                  yerr=[[v[0] - v[1] for _, v in found], [v[2] - v[0] for _, v in found]],
-                 color=COLOURS[name], label=NAMES[name], error_kw=dict(lw=0.7))
+                 color=colour(name), label=NAMES[name], error_kw=dict(lw=0.7))
     if bar is not None:
         axes.axhline(bar, color="black", lw=0.8, ls="--")
     axes.set_xticks([s + 0.4 - width / 2 for s in range(len(splits))], splits)
@@ -84,9 +124,12 @@ def draw_bars(table, measure, splits, names, label, file_name, bar=None):
 
 
 def main():
-    plt.rcParams["svg.hashsalt"] = "gemmsmith"
     table = read_results()
     splits = sorted({split for split, _, _ in table}, key=lambda s: (not s.startswith("random"), s))
+    if "--tables" in sys.argv:
+        print_tables(table, splits)
+        return
+    plt.rcParams["svg.hashsalt"] = "gemmsmith"
     draw_curves(table, splits[0])
     figure, axes, name = draw_bars(
         table, "found@1", splits, ["policy", "boosted", "knn", "analytic", "random"],

@@ -1,14 +1,10 @@
 // open_learner.cpp -- finds the learner's library at run time, as the CUDA libraries are found, so
 // that the program runs where libtorch is not installed.
-#include <array>
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/dynamic_library.h"
 #include "train/learner.h"
-
-#ifndef GEMMSMITH_LEARNER_FOLDER
-#define GEMMSMITH_LEARNER_FOLDER ""
-#endif
 
 namespace gemmsmith::train {
 namespace {
@@ -19,8 +15,12 @@ std::vector<std::string> places() {
   if (const char* const named = std::getenv("GEMMSMITH_LEARNER"); named != nullptr && *named != 0)
     return {named};
   std::vector<std::string> names = {kLibrary};
-  constexpr std::string_view folder = GEMMSMITH_LEARNER_FOLDER;
-  if (!folder.empty()) names.push_back(std::string(folder) + "/" + kLibrary);
+  // Beside the program in a build folder, below lib where it is installed.
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error)
+    for (const char* const folder : {".", "../lib/gemmsmith"})
+      names.push_back((program.parent_path() / folder / kLibrary).lexically_normal().string());
   return names;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "device/scoped_environment.h"
 #include "policy/policy_file.h"
 #include "policy/small_network.h"
 #include "train/ppo_rollout.h"
@@ -18,6 +19,7 @@ namespace gemmsmith::train {
 namespace {
 
 std::unique_ptr<Learner> learner() {
+  const test::ScopedEnvironment place("GEMMSMITH_LEARNER", GEMMSMITH_LEARNER_LIBRARY);
   auto opened = open_learner();
   if (!opened) ADD_FAILURE() << opened.error().what;
   return std::move(*opened);
