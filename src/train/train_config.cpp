@@ -109,7 +109,9 @@ Result<TrainConfig> parse_train_config(std::string_view json, const std::string&
     return fail(ErrorCode::kBadInput, "{}: is not a JSON object", file_name);
   TrainConfig config;
   const std::vector<Entry> known = entries(config);
-  for (const auto& [name, value] : document.items()) {
+  for (const auto& item : document.items()) {
+    const std::string& name = item.key();
+    const ordered_json& value = item.value();
     const auto entry = std::find_if(known.begin(), known.end(),
                                     [&](const Entry& candidate) { return candidate.name == name; });
     if (entry == known.end())
