@@ -26,6 +26,12 @@ add_library(gemmsmith_dep::headers INTERFACE IMPORTED)
 set_target_properties(gemmsmith_dep::headers PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES "${XXHASH_INCLUDE_DIR};${TOMLPLUSPLUS_INCLUDE_DIR}")
 
+# Header-only; its own warnings are not ours.
+find_path(EIGEN3_INCLUDE_DIR Eigen/Core PATH_SUFFIXES eigen3 REQUIRED)
+add_library(gemmsmith_dep::eigen INTERFACE IMPORTED)
+set_target_properties(gemmsmith_dep::eigen PROPERTIES
+  INTERFACE_INCLUDE_DIRECTORIES ${EIGEN3_INCLUDE_DIR})
+
 # CUDA: headers only. Libraries are found at run time. The toolkit's own folder, or a PyPI wheel's.
 find_path(GEMMSMITH_CUDA_INCLUDE_DIR cuda.h
   HINTS ENV CUDA_HOME ENV CUDA_PATH ${PROJECT_SOURCE_DIR}/.deps/cuda /usr/local/cuda

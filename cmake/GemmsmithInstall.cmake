@@ -5,6 +5,9 @@ include(CMakePackageConfigHelpers)
 if(TARGET gemmsmith)
   install(TARGETS gemmsmith RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+if(TARGET gemmsmith_learner)
+  install(TARGETS gemmsmith_learner LIBRARY DESTINATION lib/gemmsmith)
+endif()
 
 if(TARGET gemmsmith_shared)
   install(TARGETS gemmsmith_shared EXPORT gemmsmithTargets

@@ -5,6 +5,9 @@
 # CUDA's headers and NVRTC come from the toolkit where there is one, else from NVIDIA's wheels on
 # PyPI (scripts/cuda-wheels.txt), laid out under .deps/cuda as a toolkit would be. Nothing outside
 # the repository is touched but the system's packages.
+#
+#   install_deps.sh             to build and test
+#   install_deps.sh --learner   also to train policies
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,8 +15,12 @@ packages=(
   g++ cmake ninja-build make pkg-config python3
   libfmt-dev libspdlog-dev nlohmann-json3-dev libexpected-dev libcli11-dev libtomlplusplus-dev
   libxxhash-dev libzstd-dev libsqlite3-dev libsqlitecpp-dev
+  libeigen3-dev
   libgtest-dev librapidcheck-dev libbenchmark-dev
 )
+# What `gemmsmith train` needs: 600 MB that nothing else uses. OpenBLAS, because the reference BLAS
+# that libtorch is content with trains several times slower.
+learner_packages=(libtorch-dev libopenblas0-pthread)
 
 say() { echo "install_deps: $*" >&2; }
 
@@ -82,5 +89,10 @@ install_cuda() {
   is_whole_toolkit .deps/cuda || { say "the wheels lack a header or NVRTC"; exit 3; }
 }
 
+case "${1:-}" in
+  "") ;;
+  --learner) packages+=("${learner_packages[@]}") ;;
+  *) say "unknown argument '$1': expected --learner or nothing"; exit 2 ;;
+esac
 install_packages
 install_cuda

@@ -10,6 +10,7 @@
 #include "cli/bench_session.h"
 #include "cli/verb.h"
 #include "device/recording.h"
+#include "policy/policy_file.h"
 #include "report/scoreboard.h"
 #include "search/compiler_knobs.h"
 #include "space/family.h"
@@ -23,6 +24,7 @@ struct TuneOptions {
   bool dry_run = false;
   bool no_retest = false;
   bool scoreboard = false;
+  std::string policy;
 };
 
 std::string join(const std::vector<std::string>& words) {
@@ -50,6 +52,19 @@ Result<std::function<std::vector<Config>(const Problem&)>> recorded_candidates(
     const auto found = by_problem->find(problem_key(problem));
     return found == by_problem->end() ? std::vector<Config>{} : found->second;
   };
+}
+
+// A policy that cannot be used costs nobody a tuning run: the analytic order takes over.
+void take_policy(const std::string& path, TunerOptions& tuner) {
+  if (path.empty()) return;
+  auto read = policy::read_policy(path);
+  if (!read) {
+    talk("{}\nthe analytic ranker takes over\n", read.error().what);
+    tuner.strategy = "ranked";
+    return;
+  }
+  tuner.policy = std::make_shared<const policy::Network>(std::move(read->network));
+  tuner.strategy = "policy";
 }
 
 Result<void> print_results(const Store& store, const Environment& environment,
@@ -106,6 +121,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   tuner.command = join(session.arguments);
   // The strategy chooses among four times what it may measure.
   tuner.space_limit = std::max(tuner.space_limit, 4 * tuner.budget);
+  take_policy(options.policy, tuner);
   const std::string& device = session.settings.value("device");
   if (is_recorded(device)) {
     GEMMSMITH_TRY(tuner.candidates, recorded_candidates(device));
@@ -192,6 +208,9 @@ Verb add_tune(CLI::App& parent, Session& session) {
   options->problem.add_to(*app);
   app->add_option("--strategy", options->tuner.strategy,
                   "random, evolutionary or ranked [evolutionary]");
+  app->add_option("--policy", options->policy,
+                  "A trained policy (gemmsmith train) that chooses what is measured, ours and "
+                  "cuBLASLt's together; instead of --strategy");
   app->add_option("--budget", options->tuner.budget, "Our configs measured for each shape [40]")
       ->check(CLI::NonNegativeNumber);
   app->add_option("--vendor-budget", options->tuner.vendor_budget,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/measurement.h"
+#include "policy/network.h"
 #include "space/family.h"
 
 namespace gemmsmith {
@@ -19,6 +20,8 @@ struct SearchSpace {
   Problem problem;
   Target target;
   std::vector<Config> configs;
+  int budget = 0;                                 // measurements that will be asked for in all
+  std::shared_ptr<const policy::Network> policy;  // what "policy" follows; null: there is none
 };
 
 class Strategy {
@@ -32,7 +35,8 @@ class Strategy {
   virtual void tell(const Config& config, const Measurement& result) = 0;
 };
 
-// "random", "evolutionary" or "ranked" (the analytic order itself). Errors: kBadInput.
+// "random", "evolutionary", "ranked" (the analytic order itself) or "policy". Errors: kBadInput,
+// also for "policy" where the space carries none.
 Result<std::unique_ptr<Strategy>> make_strategy(const std::string& name, const SearchSpace& space,
                                                 std::uint64_t seed);
 

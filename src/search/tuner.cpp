@@ -20,6 +20,9 @@ namespace {
 // semi-final would cost more than it can tell.
 constexpr double kSettingsAgreeUs = 1000;
 
+// A policy chooses among this many times the vendor configs that it may measure.
+constexpr int kVendorChoice = 4;
+
 Kind kind_of(const Config& config) {
   return vendor::is_vendor(config) ? Kind::kVendor : Kind::kKernel;
 }
@@ -143,13 +146,26 @@ class ProblemTuner {
     return {};
   }
 
+  // With a policy the vendor's configs are in the same space, several times what may be measured.
+  Result<SearchSpace> search_space() {
+    const Target& target = run_.bench().device().target;
+    SearchSpace space{problem(), target, candidate_configs(problem(), target, options()),
+                      options().budget, options().policy};
+    if (options().policy == nullptr || options().vendor_budget <= 0) return space;
+    GEMMSMITH_CHECK(may_go_on());
+    GEMMSMITH_TRY(const std::vector<Config> vendor,
+                  run_.bench().vendor_configs(problem(), kVendorChoice * options().vendor_budget));
+    space.configs.insert(space.configs.end(), vendor.begin(), vendor.end());
+    space.budget += options().vendor_budget;
+    return space;
+  }
+
   Result<void> screen_ours() {
-    const SearchSpace space{problem(), run_.bench().device().target,
-                            candidate_configs(problem(), run_.bench().device().target, options())};
+    GEMMSMITH_TRY(const SearchSpace space, search_space());
     // Each problem its own sequence, the same however many problems are tuned around it.
     const std::uint64_t seed = options().seed ^ hash64(problem_key(problem()));
     GEMMSMITH_TRY(const auto strategy, make_strategy(options().strategy, space, seed));
-    int left = options().budget;
+    int left = space.budget;
     while (left > 0) {
       const std::vector<Config> round = strategy->ask(std::min(options().round, left));
       if (round.empty()) break;
@@ -185,7 +201,7 @@ class ProblemTuner {
   int twin_count() const { return (options().semifinalists + 1) / 2; }
 
   Result<void> screen_vendor() {
-    if (options().vendor_budget <= 0) return {};
+    if (options().vendor_budget <= 0 || options().policy != nullptr) return {};
     GEMMSMITH_CHECK(may_go_on());
     GEMMSMITH_TRY(const std::vector<Config> configs,
                   run_.bench().vendor_configs(problem(), options().vendor_budget));
@@ -514,7 +530,9 @@ int TuneSummary::count(Outcome outcome) const {
 Result<TuneSummary> tune(Bench& bench, Store& store, std::span<const Problem> problems,
                          const TunerOptions& options, const TuneCallback& callback) {
   // Refuse a wrong name before anything is measured.
-  GEMMSMITH_CHECK(make_strategy(options.strategy, SearchSpace{}, 0));
+  SearchSpace nothing;
+  nothing.policy = options.policy;
+  GEMMSMITH_CHECK(make_strategy(options.strategy, nothing, 0));
   GEMMSMITH_TRY(TuningRun run, TuningRun::start(bench, store, options, RunPurpose::kTune));
   return Tuner(std::move(run), problems, callback).tune_all();
 }

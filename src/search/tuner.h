@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "measure/bench.h"
+#include "policy/network.h"
 #include "search/run_id.h"
 #include "store/store.h"
 
@@ -28,6 +29,9 @@ struct TunerOptions {
   int space_limit = 160;  // ranked configs that the strategy may choose from
   int per_kernel = 3;     // launch-time variants of one kernel among them
   std::uint64_t seed = 1;
+  // What the strategy "policy" follows. It searches our configs and the vendor's at once, with both
+  // budgets.
+  std::shared_ptr<const policy::Network> policy;
   std::string command;  // argv, kept with the run
   std::chrono::seconds lease{300};
   bool compiler_knobs = false;  // after the finals, also try the compiler's on the best of ours

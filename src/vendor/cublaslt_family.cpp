@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "vendor/lt_tiles.h"
+#include "space/lt_tiles.h"
 
 namespace gemmsmith::vendor {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "problem/target.h"
 #include "vendor/blas_types.h"
-#include "vendor/lt_tiles.h"
+#include "space/lt_tiles.h"
 
 namespace gemmsmith::vendor {
 

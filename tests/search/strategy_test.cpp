@@ -158,7 +158,7 @@ TEST(Strategy, RefusesAnUnknownName) {
   const auto strategy = make_strategy("annealing", toy_space(), 1);
   ASSERT_FALSE(strategy);
   EXPECT_EQ(strategy.error().what,
-            "unknown strategy 'annealing': expected random, evolutionary or ranked");
+            "unknown strategy 'annealing': expected random, evolutionary, ranked or policy");
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-#include "vendor/lt_tiles.h"
+#include "space/lt_tiles.h"
 
 #include <cublasLt.h>
 #include <gtest/gtest.h>
 
-namespace gemmsmith::vendor {
+namespace gemmsmith {
 namespace {
 
 TEST(LtTiles, AgreeWithTheHeadersNames) {
@@ -33,4 +33,4 @@ TEST(LtTiles, UnknownIdentifiersAreNoShape) {
 }
 
 }  // namespace
-}  // namespace gemmsmith::vendor
+}  // namespace gemmsmith

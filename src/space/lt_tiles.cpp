@@ -1,12 +1,12 @@
 // lt_tiles.cpp -- generated once from the enumerators of cuBLAS 13.1.0's cublasLt.h; earlier
 // versions number a prefix of them alike. A table of our own, because older headers lack the later
 // names.
-#include "vendor/lt_tiles.h"
+#include "space/lt_tiles.h"
 
 #include <array>
 #include <cstdint>
 
-namespace gemmsmith::vendor {
+namespace gemmsmith {
 namespace {
 
 struct Entry {
@@ -112,4 +112,4 @@ TileShape at(const std::array<Entry, count>& table, int id) {
 TileShape tile_shape(int tile_id) { return at(kTiles, tile_id); }
 TileShape cluster_shape(int cluster_id) { return at(kClusters, cluster_id); }
 
-}  // namespace gemmsmith::vendor
+}  // namespace gemmsmith

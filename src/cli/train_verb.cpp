@@ -1,0 +1,142 @@
+// gemmsmith train: a policy from a recording. The learner (libtorch) is opened here and nowhere
+// else; without it the verb says what to install, and every other verb is as before.
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "cli/verb.h"
+#include "train/replay.h"
+#include "train/trainer.h"
+
+namespace gemmsmith::cli {
+namespace {
+
+struct TrainOptions {
+  std::string recording;
+  std::string out;
+  std::string config;
+  std::string hold_out;
+  std::string curve;
+  std::string listwise_out;
+};
+
+constexpr int kBudgets[] = {1, 4, 16, 64};
+constexpr std::string_view kCurveHeader =
+    "stage,step,loss,reward,value_loss,entropy,divergence,clipped,explained,after_1,after_4,"
+    "after_16\n";
+
+Result<train::TrainConfig> config_of(const TrainOptions& options, const Session& session) {
+  train::TrainConfig config;
+  if (!options.config.empty()) {
+    GEMMSMITH_TRY(const std::string text, read_file(options.config));
+    GEMMSMITH_TRY(config, train::parse_train_config(text, options.config));
+  }
+  if (session.settings.at("seed").origin != "default") {
+    GEMMSMITH_TRY(const std::int64_t seed, session.settings.integer("seed", 0));
+    config.seed = static_cast<std::uint64_t>(seed);
+  }
+  if (!options.hold_out.empty()) config.hold_out = options.hold_out;
+  return config;
+}
+
+std::string curve_line(const train::TrainEvent& event) {
+  return fmt::format(
+      "{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.4g},{:.4g},{:.6g},{:.6g},{:.6g}\n", event.stage,
+      event.step, event.loss, event.reward, event.ppo.value_loss, event.ppo.entropy,
+      event.ppo.divergence, event.ppo.clipped, event.explained, event.after_1, event.after_4,
+      event.after_16);
+}
+
+// What the held-out problems say of both networks: reinforcement learning's own share.
+void print_quality(const train::Dataset& dataset, const train::HoldOut& hold_out,
+                   const train::Trained& trained, OutputFormat format) {
+  std::vector<const train::Shape*> shapes;
+  for (const train::Shape& shape : dataset.shapes)
+    if (hold_out.holds(shape.problem)) shapes.push_back(&shape);
+  if (shapes.empty()) return;
+  Table table({"network", "measured", "of the recorded best", "5th percentile"});
+  const auto add = [&](const char* name, const policy::Network& network) {
+    for (const train::Quality& found : train::quality(network, shapes, kBudgets))
+      table.add({name, found.budget, Cell(found.mean, 4), Cell(found.low, 4)});
+  };
+  add("listwise", trained.listwise);
+  add("policy", trained.network);
+  std::cout << table.render(format);
+}
+
+Result<int> run(const TrainOptions& options, const Session& session) {
+  GEMMSMITH_TRY(const train::TrainConfig config, config_of(options, session));
+  GEMMSMITH_TRY(const train::HoldOut hold_out, train::HoldOut::parse(config.hold_out));
+  GEMMSMITH_TRY(const std::string bytes, read_file(options.recording));
+  GEMMSMITH_TRY(const RecordedDevice device, RecordedDevice::open(options.recording));
+  GEMMSMITH_TRY(const train::Dataset dataset, train::make_dataset(device));
+  GEMMSMITH_TRY(const std::unique_ptr<train::Learner> learner, train::open_learner());
+  if (!session.quiet)
+    talk("seed {}, hold-out {}, {} problems, {} configs left out because they did not run\n",
+         config.seed, config.hold_out, dataset.shapes.size(), dataset.failures);
+
+  std::string curve(kCurveHeader);
+  const std::int64_t steps = config.list_epochs + 1 + config.ppo_iterations;
+  Result<train::Trained> trained = [&] {
+    ProgressLine progress("steps", steps, session.quiet);
+    std::int64_t done = 0;
+    return train::train(dataset, config, *learner, [&](const train::TrainEvent& event) {
+      curve += curve_line(event);
+      const std::string seen = event.after_1 > 0
+                                   ? fmt::format(", of the best after 1/4/16: {:.4f} {:.4f} {:.4f}",
+                                                 event.after_1, event.after_4, event.after_16)
+                                   : std::string();
+      progress.update(++done, fmt::format("{} loss {:.4f}{}", event.stage, event.loss, seen));
+    });
+  }();
+  if (!options.curve.empty())
+    GEMMSMITH_CHECK(write_file_atomic(options.curve, curve, ErrorCode::kBadInput));
+  if (!trained) return tl::unexpected<Error>(trained.error());
+
+  nlohmann::ordered_json origin;
+  origin["recording"] = std::filesystem::path(options.recording).filename().string();
+  origin["recording_hash"] = hash128_hex(bytes);
+  origin["device"] = device.info().fingerprint();
+  origin["training_problems"] = trained->training_problems;
+  origin["held_out_problems"] = trained->held_out_problems;
+  origin["settings"] = nlohmann::ordered_json::parse(train::format_train_config(config));
+  if (!options.out.empty())
+    GEMMSMITH_CHECK(policy::write_policy(options.out, {trained->network, origin.dump()}));
+  origin["stage"] = "listwise";
+  if (!options.listwise_out.empty())
+    GEMMSMITH_CHECK(policy::write_policy(options.listwise_out, {trained->listwise, origin.dump()}));
+  print_quality(dataset, hold_out, *trained, session.format);
+  return 0;
+}
+
+}  // namespace
+
+Verb add_train(CLI::App& parent, Session& session) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App* app = parent.add_subcommand("train", "Train a policy on a recording (needs libtorch)");
+  app->footer(
+      "Examples:\n"
+      "  gemmsmith train --recording data/recordings/h200/grid1000_f16_f32_tn.csv.zst \\\n"
+      "                  --config data/policy/train.json --out mine.policy\n"
+      "  gemmsmith train --recording grid.csv.zst --hold-out random:0/5     (prints how it does\n"
+      "                  on the problems that it has not seen)\n"
+      "The same recording, config and seed give the same file.");
+  app->add_option("--recording", options->recording, "Measured spaces to learn from")->required();
+  app->add_option("--out", options->out, "The policy's file");
+  app->add_option("--config", options->config, "Hyper-parameters, JSON (docs/agent.md)");
+  app->add_option(
+      "--hold-out", options->hold_out,
+      "Problems to keep from training: none, random:I/N, m=V, n=V, k=V, skinny, long_k");
+  app->add_option("--curve", options->curve, "Learning curve, CSV");
+  app->add_option("--listwise-out", options->listwise_out,
+                  "Also the network before reinforcement learning");
+  add_setting_options(*app, session, {"seed"});
+  add_output_options(*app, session);
+  return {app, [options, &session] { return run(*options, session); }};
+}
+
+}  // namespace gemmsmith::cli
