@@ -77,6 +77,7 @@ void choose_and_bind(ResidentTable* resident, DeviceState& device, const Call& c
     choice.rejection = Rejection::kExtras;
   else if (resident != nullptr)
     choice = resident->choose(call);
+  if (choice.rejection == Rejection::kWorkspace) choice.most_workspace_bytes = call.workspace.bytes;
   if (choice.source == Source::kKernel) {
     auto made = plan::bind(device.driver(), choice.launch,
                            {call.operands.a, call.operands.b, call.operands.c, call.operands.d});
@@ -239,7 +240,7 @@ CachedCall<CallKey>* Handle::find_seen(const gemmsmithProblem_t* problem,
   CachedCall<CallKey>* const entry = CallCache<CallKey>::of_thread().find(key);
   if (entry == nullptr) return nullptr;
   const vendor::Workspace workspace = workspace_of(arguments);
-  if (!is_sound(workspace) || workspace.bytes < entry->choice.workspace_bytes) return nullptr;
+  if (!is_sound(workspace) || !entry->choice.is_for(workspace.bytes)) return nullptr;
   return entry;
 }
 

@@ -33,8 +33,7 @@ Result<void> PreparedPlan::run(const MatmulArguments& arguments) const {
   CachedCall<PlanCallKey>* const entry = CallCache<PlanCallKey>::of_thread().find(key);
   const vendor::Workspace workspace = workspace_of(arguments);
   const bool is_zero = scalars.mode == vendor::ScalarMode::kHost && scalars.alpha == 0;
-  if (entry == nullptr || is_zero || !is_sound(workspace) ||
-      workspace.bytes < entry->choice.workspace_bytes)
+  if (entry == nullptr || is_zero || !is_sound(workspace) || !entry->choice.is_for(workspace.bytes))
     return run_new(arguments);
   return serve(*entry, operands_of(scalars, arguments), scalars, workspace, arguments.stream);
 }
