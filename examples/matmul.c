@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { kM = 256, kN = 192, kK = 512 };
+enum { kM = 256, kN = 128, kK = 512 };
 
 static void check_cuda(cudaError_t error, const char* doing) {
   if (error == cudaSuccess) return;

@@ -7,8 +7,8 @@
 #include "base/paths.h"
 #include "base/progress.h"
 #include "compile/cubin_cache.h"
-#include "search/tuning.h"
 #include "space/space.h"
+#include "vendor/all_families.h"
 
 namespace gemmsmith::cli {
 

@@ -14,6 +14,7 @@
 #include "policy/analytic_ranker.h"
 #include "search/selection.h"
 #include "search/tuning.h"
+#include "vendor/all_families.h"
 
 namespace gemmsmith::cli {
 namespace {

@@ -1,9 +1,14 @@
 // gemmsmith space: the legal configs of a problem on a target, and which rule removed the others.
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "cli/vendor_check.h"
 #include "cli/verb.h"
 #include "space/space.h"
+#include "vendor/all_families.h"
+#include "vendor/cublaslt_family.h"
 
 namespace gemmsmith::cli {
 namespace {
@@ -20,22 +25,63 @@ struct SpaceOptions {
 
 Result<std::vector<const Family*>> chosen_families(const std::string& name) {
   std::vector<const Family*> families;
-  for (const Family* family : kernel_families())
+  for (const Family* family : all_families())
     if (name.empty() || family->name == name) families.push_back(family);
   if (families.empty())
-    return fail(ErrorCode::kBadInput, "unknown family '{}': expected sm90_ws or sm80_mma", name);
+    return fail(ErrorCode::kBadInput, "unknown family '{}': expected sm90_ws, sm80_mma or cublaslt",
+                name);
   return families;
 }
 
+// Its verdict stands beside the rules: the library alone knows what it supports.
+constexpr const char* kLibraryRule = "algo_check";
+
+// The library where it can be asked, or why not. Opened for the first vendor config that needs it.
+class Library {
+ public:
+  Library(const std::string& device, const Target& target) : device_(device), target_(target) {}
+
+  Result<vendor::LtMatmul> describe(const Problem& problem) {
+    if (!check_) check_ = VendorCheck::open(device_, target_);
+    if (!*check_) return tl::unexpected<Error>(check_->error());
+    return (**check_)->describe(problem);
+  }
+  // Only after describe() gave descriptors.
+  const std::string& who() const { return (**check_)->who(); }
+
+ private:
+  const std::string& device_;
+  const Target& target_;
+  std::optional<Result<std::unique_ptr<VendorCheck>>> check_;
+};
+
+// What the library says of a config that no rule of ours forbids: a rule and its reason.
+std::pair<std::string, std::string> library_verdict(const Config& config, const Problem& problem,
+                                                    Library& library) {
+  const auto matmul = library.describe(problem);
+  if (!matmul)
+    return {"legal", fmt::format("no rule of ours forbids it; the library's own check is "
+                                 "unavailable: {}",
+                                 matmul.error().what)};
+  const auto algo = vendor::to_algo(config, *matmul);
+  if (!algo) return {kLibraryRule, algo.error().what};
+  return {"legal", fmt::format("no rule forbids it; {} accepts it with {} bytes of workspace",
+                               library.who(), algo->workspace_bytes)};
+}
+
 // Adds the rules that the config of --why breaks for one problem.
-Result<void> explain(const std::string& text, const SpaceContext& context, Table& table) {
-  GEMMSMITH_TRY(const Config config, parse_config(text, kernel_families()));
+void explain(const Config& config, const SpaceContext& context, Library& library, Table& table) {
   const std::string shape = shape_name(context.problem);
   const std::vector<const Constraint*> broken = broken_rules(context, config);
   for (const Constraint* rule : broken)
     table.add({shape, to_text(config), std::string(rule->id), std::string(rule->reason)});
-  if (broken.empty()) table.add({shape, to_text(config), "legal", "no rule forbids it"});
-  return {};
+  if (!broken.empty()) return;
+  if (!vendor::is_vendor(config)) {
+    table.add({shape, to_text(config), "legal", "no rule forbids it"});
+    return;
+  }
+  const auto [rule, reason] = library_verdict(config, context.problem, library);
+  table.add({shape, to_text(config), rule, reason});
 }
 
 void print_presets(OutputFormat format) {
@@ -52,36 +98,64 @@ struct Listing {
   std::vector<std::vector<Cell>> removed;
 };
 
-Listing count(const SpaceOptions& options, const std::vector<const Family*>& families,
-              const SpaceContext& context) {
-  Listing listing;
-  for (const Family* family : families) {
-    const auto visit = [&](const Config& config) {
-      if (static_cast<int>(listing.configs.size()) < options.limit) {
-        const Footprint footprint = family->footprint(config, context.problem.accumulator);
-        listing.configs.push_back({shape_name(context.problem), to_text(config), footprint.threads,
-                                   footprint.shared_bytes});
-      }
+// Lists and counts one family's configs for one problem.
+class Counter {
+ public:
+  Counter(const SpaceOptions& options, const SpaceContext& context, Library& library,
+          Listing& listing)
+      : options_(options), context_(context), library_(library), listing_(listing) {}
+
+  void count(const Family& family) {
+    const bool is_vendor = &family == &vendor::cublaslt_family();
+    if (is_vendor) matmul_.emplace(library_.describe(context_.problem));
+    std::int64_t refused = 0;
+    const EnumerationReport report = enumerate(family, context_, [&](const Config& config) {
+      if (is_vendor && *matmul_ && !vendor::to_algo(config, **matmul_))
+        ++refused;
+      else if (!options_.kernels)
+        list(config);
       return true;
-    };
-    const EnumerationReport report = enumerate(
-        *family, context, [&](const Config& config) { return options.kernels || visit(config); });
-    if (options.kernels)
-      for (const Config& kernel : kernels_of(*family, context)) visit(kernel);
-    const auto add = [&](std::string rule, std::int64_t removed, std::string reason) {
-      listing.removed.push_back({shape_name(context.problem), std::string(family->name),
-                                 std::move(rule), long{removed}, std::move(reason)});
-    };
-    add("(all combinations)", report.considered, "");
-    for (const Constraint& constraint : family->constraints) {
+    });
+    // The library brings its kernels along: it has none to compile.
+    if (options_.kernels && !is_vendor)
+      for (const Config& kernel : kernels_of(family, context_)) list(kernel);
+    add(family, "(all combinations)", report.considered, "");
+    for (const Constraint& constraint : family.constraints) {
       const auto found = report.removed_by.find(std::string(constraint.id));
       if (found != report.removed_by.end())
-        add(std::string(constraint.id), found->second, std::string(constraint.reason));
+        add(family, std::string(constraint.id), found->second, std::string(constraint.reason));
     }
-    add("(legal)", report.legal, "");
+    if (is_vendor)
+      add(family, kLibraryRule, refused,
+          *matmul_ ? fmt::format("{} does not support it", library_.who())
+                   : "unavailable: " + matmul_->error().what);
+    add(family, "(legal)", report.legal - refused, "");
   }
-  return listing;
-}
+
+ private:
+  void list(const Config& config) {
+    if (static_cast<int>(listing_.configs.size()) >= options_.limit) return;
+    std::vector<Cell> row = {shape_name(context_.problem), to_text(config)};
+    if (config.family->footprint != nullptr) {
+      const Footprint footprint = config.family->footprint(config, context_.problem.accumulator);
+      row.insert(row.end(), {footprint.threads, footprint.shared_bytes});
+    } else {
+      row.insert(row.end(), {Cell(std::nan(""), 0), Cell(std::nan(""), 0)});
+    }
+    listing_.configs.push_back(std::move(row));
+  }
+
+  void add(const Family& family, std::string rule, std::int64_t removed, std::string reason) {
+    listing_.removed.push_back({shape_name(context_.problem), std::string(family.name),
+                                std::move(rule), long{removed}, std::move(reason)});
+  }
+
+  const SpaceOptions& options_;
+  const SpaceContext& context_;
+  Library& library_;
+  Listing& listing_;
+  std::optional<Result<vendor::LtMatmul>> matmul_;
+};
 
 // One document, however many problems there are: both tables of each problem for people, an array
 // with an object a problem as JSON, and as CSV the table that was asked for: configs, or with
@@ -141,16 +215,22 @@ Result<int> run(const SpaceOptions& options, const Session& session) {
   GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
   GEMMSMITH_TRY(const Target target, known_target(options.target));
   GEMMSMITH_TRY(const std::vector<const Family*> families, chosen_families(options.family));
+  Library library(session.settings.value("device"), target);
   if (!options.why.empty()) {
+    GEMMSMITH_TRY(const Config config, parse_config(options.why, all_families()));
     Table table({"shape", "config", "rule", "reason"});
-    for (const Problem& problem : problems)
-      GEMMSMITH_CHECK(explain(options.why, {problem, target}, table));
+    for (const Problem& problem : problems) explain(config, {problem, target}, library, table);
     std::cout << table.render(session.format);
     return 0;
   }
   Printer printer(session.format, options.limit > 0);
-  for (const Problem& problem : problems)
-    printer.print({problem, target}, count(options, families, {problem, target}));
+  for (const Problem& problem : problems) {
+    const SpaceContext context{problem, target};
+    Listing listing;
+    Counter counter(options, context, library, listing);
+    for (const Family* family : families) counter.count(*family);
+    printer.print(context, listing);
+  }
   printer.finish();
   return 0;
 }
@@ -164,14 +244,18 @@ Verb add_space(CLI::App& parent, Session& session) {
       "Examples:\n"
       "  gemmsmith space --mnk 64_4096_64\n"
       "  gemmsmith space --mnk 4096_4096_4096 --why sm90_ws:w2.m128.n256.s5\n"
-      "  gemmsmith space --mnk 8192_8192_64 --family sm80_mma --target a100 --limit 0");
+      "  gemmsmith space --mnk 8192_8192_64 --family sm80_mma --target a100 --limit 0\n"
+      "  gemmsmith space --mnk 64_4096_64 --family cublaslt --device cuda:0\n"
+      "cuBLASLt's configurations are those that its own check accepts on the device, where it is "
+      "of the target's architecture; else those that no rule of ours forbids.");
   options->problem.add_to(*app);
   app->add_option("--target", options->target, "a100, h100 or h200 [h200]");
-  app->add_option("--family", options->family, "Only this family: sm90_ws or sm80_mma");
+  app->add_option("--family", options->family, "Only this family: sm90_ws, sm80_mma or cublaslt");
   app->add_option("--why", options->why, "Name the rules that CONFIG breaks");
   app->add_option("--limit", options->limit, "How many configs to list [20]");
   app->add_flag("--kernels", options->kernels, "Compile-time parameters only: one line a kernel");
   app->add_flag("--presets", options->presets, "List the recommended presets");
+  add_setting_options(*app, session, {"device"});
   add_output_options(*app, session);
   return {app, [options, &session] { return run(*options, session); }};
 }

@@ -11,6 +11,7 @@
 #include "cli/verb.h"
 #include "device/recording.h"
 #include "report/scoreboard.h"
+#include "search/compiler_knobs.h"
 #include "space/family.h"
 
 namespace gemmsmith::cli {
@@ -42,6 +43,7 @@ Result<std::function<std::vector<Config>(const Problem&)>> recorded_candidates(
     // The semi-final's rows are of the same configs.
     if (row.setting != Setting::kChained) continue;
     GEMMSMITH_TRY(const Config config, parse_config(row.config, kernel_families()));
+    if (!has_default_knobs(config)) continue;  // for --compiler-knobs alone
     (*by_problem)[problem_key(row.problem)].push_back(config);
   }
   return [by_problem](const Problem& problem) -> std::vector<Config> {
@@ -197,6 +199,9 @@ Verb add_tune(CLI::App& parent, Session& session) {
       ->check(CLI::NonNegativeNumber);
   app->add_option("--finalists", options->tuner.finalists, "Of our configs, paired in full [2]")
       ->check(CLI::PositiveNumber);
+  app->add_flag("--compiler-knobs", options->tuner.compiler_knobs,
+                "Also try the compiler's knobs (register usage level, maxrregcount) on the best of "
+                "ours: about 15 more kernels to compile for each shape");
   app->add_flag("--dry-run", options->dry_run, "Print what would be measured and stop");
   app->add_flag("--no-retest", options->no_retest,
                 "Do not pair the winners again in a fresh process");

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -16,6 +17,9 @@
 #include "vendor/workspace.h"
 
 namespace gemmsmith {
+
+// Raised whenever the way of measuring changes, so that old and new figures are never mixed.
+constexpr int kProtocolVersion = 2;
 
 struct BenchSettings {
   std::uint64_t seed = 1;
@@ -85,5 +89,8 @@ class Bench {
 
 // "cuda:N", "recorded:FILE" (needs no GPU). Errors: kBadInput for another form, kEnvironment.
 Result<std::unique_ptr<Bench>> open_bench(const std::string& device, const BenchSettings& settings);
+
+// N of "cuda:N". Errors: kBadInput.
+Result<int> cuda_ordinal(std::string_view device);
 
 }  // namespace gemmsmith

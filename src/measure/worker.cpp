@@ -18,19 +18,12 @@
 #include "measure/cuda_bench.h"
 #include "measure/device_lock.h"
 #include "measure/messages.h"
-#include "space/family.h"
-#include "vendor/cublaslt_family.h"
+#include "vendor/all_families.h"
 
 namespace gemmsmith {
 namespace {
 
 using nlohmann::json;
-
-std::vector<const Family*> all_families() {
-  std::vector<const Family*> families(kernel_families().begin(), kernel_families().end());
-  families.push_back(&vendor::cublaslt_family());
-  return families;
-}
 
 // File names and driver texts in messages need not be UTF-8, of which JSON consists.
 std::string to_line(const json& message) {
@@ -147,10 +140,10 @@ class Worker {
   Result<json> on_candidates(ProblemBench& bench, const std::string& op, const json& request) {
     std::vector<Candidate> candidates;
     json needed = json::array();
-    const std::vector<const Family*> families = all_families();
     for (const json& item : request.at("candidates")) {
       Candidate candidate;
-      GEMMSMITH_TRY(candidate.config, parse_config(item.at("config").get<std::string>(), families));
+      GEMMSMITH_TRY(candidate.config,
+                    parse_config(item.at("config").get<std::string>(), all_families()));
       candidate.hash = item.at("hash").get<std::string>();
       candidate.compile_s = item.at("compile_s").get<double>();
       if (!candidate.hash.empty() && !bench_->has_kernel(candidate.hash))

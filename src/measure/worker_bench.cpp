@@ -21,8 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-// Raised whenever a change makes new figures incomparable with old ones.
-constexpr const char* kProtocol = "graph-abba-2";
 // Deaths of a worker that no candidate explains before the problem is given up.
 constexpr int kMaxUnexplainedDeaths = 2;
 
@@ -479,7 +477,7 @@ std::string WorkerBench::conditions() const {
     if (one.is_object()) workers.push_back(std::move(one));
   }
   const json conditions = {
-      {"protocol", kProtocol},
+      {"protocol", fmt::format("graph-abba-{}", kProtocolVersion)},
       {"settings", messages::to_json(settings_)},
       {"device", json::parse(device_to_json(device_))},
       {"workers", workers},

@@ -5,6 +5,7 @@
 #include "search/selection.h"
 #include "search/tuner.h"
 #include "search/tuning.h"
+#include "vendor/all_families.h"
 
 namespace gemmsmith {
 namespace {

@@ -6,9 +6,11 @@
 #include <set>
 
 #include "base/hash.h"
+#include "search/compiler_knobs.h"
 #include "search/selection.h"
 #include "search/strategy.h"
 #include "search/tuning.h"
+#include "vendor/all_families.h"
 #include "vendor/cublaslt_family.h"
 
 namespace gemmsmith {
@@ -43,7 +45,10 @@ class ProblemTuner {
     GEMMSMITH_CHECK(screen_twins());
     GEMMSMITH_CHECK(screen_vendor());
     GEMMSMITH_CHECK(semifinal());
-    GEMMSMITH_TRY(const std::vector<Measurement> finals, measure_finals());
+    GEMMSMITH_TRY(std::vector<Measurement> finals, measure_finals());
+    if (options().compiler_knobs) {
+      GEMMSMITH_TRY(finals, turn_knobs(std::move(finals)));
+    }
     return decide(finals);
   }
 
@@ -73,9 +78,13 @@ class ProblemTuner {
 
   Result<void> keep(std::vector<Measurement>& rows, const char* stage) {
     GEMMSMITH_CHECK(run_.record(problem(), rows, stage));
+    remember(rows);
+    return {};
+  }
+
+  void remember(const std::vector<Measurement>& rows) {
     for (const Measurement& row : rows)
       rows_.push_back({run_.environment(), run_.kernel_hash(row.config, row.kind, problem()), row});
-    return {};
   }
 
   Result<void> measure_baselines() {
@@ -180,11 +189,15 @@ class ProblemTuner {
     GEMMSMITH_CHECK(may_go_on());
     GEMMSMITH_TRY(const std::vector<Config> configs,
                   run_.bench().vendor_configs(problem(), options().vendor_budget));
-    const std::span<const Config> all(configs);
+    return screen_all(configs, "vendor");
+  }
+
+  // Back to back, in rounds.
+  Result<void> screen_all(std::span<const Config> all, const char* stage) {
     const auto round = static_cast<std::size_t>(std::max(options().round, 1));
     for (std::size_t first = 0; first < all.size(); first += round)
       GEMMSMITH_CHECK(screen(all.subspan(first, std::min(round, all.size() - first)),
-                             Setting::kChained, "vendor"));
+                             Setting::kChained, stage));
     return {};
   }
 
@@ -240,7 +253,7 @@ class ProblemTuner {
     return favourites;
   }
 
-  // The best screened configs of a kind, back to back.
+  // The best screened configs of a kind, back to back. Turned knobs have a round of their own.
   std::vector<Config> best_screened(Kind kind, int count) const {
     std::vector<const Measurement*> found;
     for (const StoredMeasurement& row : rows_) {
@@ -258,7 +271,8 @@ class ProblemTuner {
     for (const Measurement* row : found) {
       if (static_cast<int>(configs.size()) >= count) break;
       const auto config = parse_config(row->config, all_families());
-      if (config && std::find(configs.begin(), configs.end(), *config) == configs.end())
+      if (config && has_default_knobs(*config) &&
+          std::find(configs.begin(), configs.end(), *config) == configs.end())
         configs.push_back(*config);
     }
     return configs;
@@ -271,23 +285,80 @@ class ProblemTuner {
         finalists_of(Kind::kVendor, options().vendor_semifinalists, options().vendor_finalists);
     chosen.insert(chosen.end(), vendor.begin(), vendor.end());
     if (chosen.empty()) return std::vector<Measurement>();
-    // A run killed between the finals and the decision left them whole: they are one transaction.
-    // What they say of a kernel that has changed since is not about today's.
+    return paired(chosen, "finals");
+  }
+
+  // Final-stage rows of one run that has paired all of these configs: the last one's, if it has (a
+  // run killed between the finals and the decision left them whole: each call is one transaction),
+  // else this one's. What rows say of a kernel that has changed since is not about today's.
+  Result<std::vector<Measurement>> paired(const std::vector<Config>& chosen, const char* stage) {
     const std::string last = last_final_run(rows_, RunPurpose::kTune);
-    if (!last.empty()) {
-      std::vector<Measurement> rows;
-      for (const StoredMeasurement& row : rows_)
-        if (row.measurement.run == last && is_todays(row)) rows.push_back(row.measurement);
-      std::set<std::string> measured;
-      for (const Finalist& finalist : finalists(rows)) measured.insert(finalist.config);
-      const bool all = std::all_of(chosen.begin(), chosen.end(), [&](const Config& config) {
-        return measured.count(to_text(config)) != 0;
-      });
-      if (all) return rows;
-    }
+    std::vector<Measurement> rows = finals_of(last);
+    std::vector<Config> missing = without_finalists(chosen, rows);
+    if (missing.empty()) return rows;
+    if (last != run_.id()) missing = chosen;
     GEMMSMITH_CHECK(may_go_on());
-    report("finals");
-    return run_.finals(problem(), chosen, "finals");
+    report(stage);
+    GEMMSMITH_TRY(rows, run_.finals(problem(), missing, stage));
+    remember(rows);
+    return finals_of(run_.id());
+  }
+
+  std::vector<Measurement> finals_of(const std::string& run) const {
+    std::vector<Measurement> rows;
+    for (const StoredMeasurement& row : rows_)
+      if (row.measurement.stage == Stage::kFinal && row.measurement.run == run && is_todays(row))
+        rows.push_back(row.measurement);
+    return rows;
+  }
+
+  static std::vector<Config> without_finalists(std::vector<Config> configs,
+                                               std::span<const Measurement> rows) {
+    std::set<std::string> measured;
+    for (const Finalist& finalist : finalists(rows)) measured.insert(finalist.config);
+    std::erase_if(configs,
+                  [&](const Config& config) { return measured.count(to_text(config)) != 0; });
+    return configs;
+  }
+
+  // The best of ours with one compiler knob turned: screened, and as many paired in full as there
+  // are finalists of ours. A variant that compiles to a spill or that a recording lacks fails as
+  // any candidate does. `finals` are those that there were, with the variants' beside them.
+  Result<std::vector<Measurement>> turn_knobs(std::vector<Measurement> finals) {
+    const std::optional<Config> base = best_of_ours(finals);
+    if (!base) return finals;
+    std::vector<Config> variants =
+        legal_knob_variants(*base, problem(), run_.bench().device().target);
+    GEMMSMITH_CHECK(screen_all(variants, "knobs"));
+    std::erase_if(variants, [&](const Config& variant) {
+      return screened(variant, Setting::kChained)->status != Status::kOk;
+    });
+    std::stable_sort(variants.begin(), variants.end(), [&](const Config& a, const Config& b) {
+      return screened(a, Setting::kChained)->ratio > screened(b, Setting::kChained)->ratio;
+    });
+    if (variants.empty()) return finals;
+    const auto most = static_cast<std::size_t>(options().finalists);
+    if (variants.size() > most) variants.resize(most);
+    // One run's finals, so that re-test and scoreboard see the whole choice.
+    for (const Finalist& finalist : finalists(finals)) {
+      const auto config = parse_config(finalist.config, all_families());
+      if (config && std::find(variants.begin(), variants.end(), *config) == variants.end())
+        variants.push_back(*config);
+    }
+    return paired(variants, "knobs");
+  }
+
+  // The kernel that would be selected, else the best that ran without fault; with plain knobs.
+  static std::optional<Config> best_of_ours(std::span<const Measurement> finals) {
+    std::vector<Measurement> plain;
+    for (const Measurement& row : finals) {
+      const auto config = parse_config(row.config, all_families());
+      if (row.kind == Kind::kKernel && config && has_default_knobs(*config)) plain.push_back(row);
+    }
+    std::optional<Finalist> best = select(plain);
+    if (!best) best = best_of(plain, Kind::kKernel);
+    if (!best) return std::nullopt;
+    return *parse_config(best->config, all_families());
   }
 
   Result<void> decide(const std::vector<Measurement>& finals) {
@@ -365,7 +436,10 @@ class Tuner {
     GEMMSMITH_TRY(const auto progress, run_.store().progress(run_.environment(), problem));
     if (!progress || !covers(*progress, run_.options())) return false;
     GEMMSMITH_TRY(const auto winner, run_.store().winner(run_.environment(), problem));
-    return winner && is_todays(*winner);
+    if (!winner || !is_todays(*winner)) return false;
+    if (!run_.options().compiler_knobs) return true;
+    GEMMSMITH_TRY(const auto rows, run_.store().measurements(run_.environment(), problem));
+    return knobs_were_tried(measurements_of(rows), problem, run_.bench().device().target);
   }
 
   // A kernel that has changed since it won is to be measured again. Where no identities are kept,

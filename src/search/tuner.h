@@ -16,9 +16,6 @@
 
 namespace gemmsmith {
 
-// Raised whenever the way of measuring changes, so that old and new figures are never mixed.
-constexpr int kProtocolVersion = 2;
-
 struct TunerOptions {
   std::string strategy = "evolutionary";  // search/strategy.h
   int budget = 40;                        // our configs screened a problem
@@ -33,7 +30,8 @@ struct TunerOptions {
   std::uint64_t seed = 1;
   std::string command;  // argv, kept with the run
   std::chrono::seconds lease{300};
-  bool retest_again = false;  // re-test plans that were tested again before
+  bool compiler_knobs = false;  // after the finals, also try the compiler's on the best of ours
+  bool retest_again = false;    // re-test plans that were tested again before
   // Where candidates come from; empty: policy::ranked_configs. A recording offers only what it has.
   std::function<std::vector<Config>(const Problem&)> candidates;
   // Identity of a config's kernel, part of a result's key; empty: no identity is kept.
@@ -45,8 +43,8 @@ struct TuneEvent {
   const Problem& problem;
   int index = 0;  // of `total` problems, from 0
   int total = 0;
-  std::string stage;  // "baselines", "screen", "vendor", "semifinal", "finals", "selected",
-                      // "skipped", "failed"
+  std::string stage;  // "baselines", "screen", "vendor", "semifinal", "finals", "knobs",
+                      // "selected", "skipped", "failed"
   int measured = 0;   // configs of this problem that have a screening row
   int to_measure = 0;
   std::string text;  // "kernel sm90_ws:... 1.12x", or what failed

@@ -1,11 +1,9 @@
 #include "search/tuning.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/interrupt.h"
 #include "policy/analytic_ranker.h"
-#include "vendor/cublaslt_family.h"
 
 namespace gemmsmith {
 
@@ -68,12 +66,6 @@ Result<void> check_interrupt() {
 bool stops_all_work(ErrorCode code) {
   return code == ErrorCode::kStore || code == ErrorCode::kEnvironment ||
          code == ErrorCode::kInterrupted;
-}
-
-std::span<const Family* const> all_families() {
-  static const std::array<const Family*, 3> families = {&sm90_ws_family(), &sm80_mma_family(),
-                                                        &vendor::cublaslt_family()};
-  return families;
 }
 
 std::vector<Config> candidate_configs(const Problem& problem, const Target& target,

@@ -53,9 +53,6 @@ Result<void> check_interrupt();
 // Work cannot go on after these, whatever the problem.
 bool stops_all_work(ErrorCode code);
 
-// Our families and the vendor's.
-std::span<const Family* const> all_families();
-
 // Candidates of a problem as the options say, in analytic order.
 std::vector<Config> candidate_configs(const Problem& problem, const Target& target,
                                       const TunerOptions& options);

@@ -52,6 +52,44 @@ TEST(RecordedRun, SameSeedSameChoice) {
   EXPECT_EQ(shown[0], shown[1]);
 }
 
+// The recording holds no kernel with a turned compiler knob: each is refused, counted, and costs
+// nothing but itself.
+TEST(RecordedRun, CompilerKnobsWithoutARecordAreRefusedAndCounted) {
+  const std::string folder = fresh_folder();
+  nlohmann::json winners[2];
+  long refused[2] = {0, 0};
+  for (const int with : {0, 1}) {
+    const std::string store = folder + "/" + std::to_string(with) + ".db";
+    std::vector<std::string> command = {"tune",  "--device", kRecording, "--shapes",
+                                        kShapes, "--json",   "--store",  store};
+    if (with == 1) command.push_back("--compiler-knobs");
+    const ProgramResult run = run_program(command);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(run_program(command).out, run.out) << "a second run found work left to do";
+    winners[with] =
+        nlohmann::json::parse(run_program({"store", "show", "--store", store, "--json"}).out);
+    for (auto& row : winners[with]) row.erase("run");
+    SQLite::Database database(store, SQLite::OPEN_READONLY);
+    refused[with] = database
+                        .execAndGet(
+                            "SELECT sum(json_extract(conditions, '$.counts.no_record')) "
+                            "FROM run")
+                        .getInt();
+    SQLite::Statement turned(database,
+                             "SELECT count(*), count(DISTINCT status || detail), min(detail) "
+                             "FROM measurement WHERE config LIKE '%.rul%'");
+    ASSERT_TRUE(turned.executeStep());
+    EXPECT_EQ(turned.getColumn(0).getInt() > 0, with == 1);
+    if (with == 1) {
+      EXPECT_EQ(turned.getColumn(1).getInt(), 1);
+      EXPECT_EQ(turned.getColumn(2).getString(), "no record");
+    }
+  }
+  EXPECT_EQ(winners[0], winners[1]);
+  // 13 of the demo's shapes have a kernel of ours that was paired; a Hopper kernel has 10 variants.
+  EXPECT_GE(refused[1] - refused[0], 13 * 10);
+}
+
 // A row that changed on the disk is left out, and the user is told.
 TEST(RecordedRun, DamagedRowsAreNamed) {
   const std::string store = fresh_folder() + "/a.db";

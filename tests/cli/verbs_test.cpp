@@ -79,6 +79,81 @@ TEST(Space, IsOneDocumentHoweverManyProblems) {
   EXPECT_EQ(lines[6].rfind("128_128_128,", 0), 0U) << lines[6];
 }
 
+// A machine whose driver and cuBLASLt are the fakes.
+const Variables kFakeGpu = {{"GEMMSMITH_LIBCUDA", GEMMSMITH_FAKE_DRIVER},
+                            {"GEMMSMITH_CUBLASLT", GEMMSMITH_FAKE_CUBLASLT}};
+const Variables kNoDriver = {{"GEMMSMITH_LIBCUDA", "/nonexistent/libcuda.so"}};
+
+// The count and the reason of one rule of the family cublaslt for one shape.
+std::pair<long, std::string> vendor_row(const char* shape, const char* rule,
+                                        const Variables& environment) {
+  const ProgramResult result = run_program(
+      {"space", "--mnk", shape, "--family", "cublaslt", "--limit", "0", "--json"}, environment);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const auto document = nlohmann::json::parse(result.out);
+  for (const auto& row : document.at(0).at("removed"))
+    if (row["rule"] == rule) return {row["removed"], row["reason"]};
+  ADD_FAILURE() << "no rule " << rule;
+  return {};
+}
+
+TEST(Space, CountsWhatTheVendorsLibraryRefuses) {
+  using Row = std::pair<long, std::string>;
+  const std::string verdict = "cuBLASLt 13.1.0 on cuda:0 does not support it";
+  EXPECT_EQ(vendor_row("64_4096_64", "algo_check", kFakeGpu), Row(0, verdict));
+  EXPECT_EQ(vendor_row("64_4096_64", "(legal)", kFakeGpu), Row(5376, ""));
+  // The fake's Hopper kernels need leading dimensions of whole 16 bytes.
+  EXPECT_EQ(vendor_row("63_63_63", "algo_check", kFakeGpu), Row(5376, verdict));
+  EXPECT_EQ(vendor_row("63_63_63", "(legal)", kFakeGpu), Row(0, ""));
+}
+
+TEST(Space, SaysWhyTheVendorsLibraryCouldNotBeAsked) {
+  const auto [refused, reason] = vendor_row("63_63_63", "algo_check", kNoDriver);
+  EXPECT_EQ(refused, 0);
+  EXPECT_EQ(reason,
+            "unavailable: cannot load the NVIDIA driver: looked for /nonexistent/libcuda.so; "
+            "install an NVIDIA driver for CUDA 12.3 or newer (545.23 or newer), or use --device "
+            "recorded:FILE, which needs no GPU");
+  EXPECT_EQ(vendor_row("63_63_63", "(legal)", kNoDriver).first, 5376);
+}
+
+TEST(Space, WhyAsksTheVendorsLibraryWhatNoRuleForbids) {
+  const auto why = [](const char* config, const Variables& environment,
+                      const char* target = "h200") {
+    return run_program(
+               {"space", "--mnk", "64_4096_64", "--why", config, "--target", target, "--csv"},
+               environment)
+        .out;
+  };
+  const std::string header = "shape,config,rule,reason\n64_4096_64,";
+  EXPECT_EQ(why("cublaslt:a66.t20.k4", kFakeGpu),
+            header +
+                "cublaslt:a66.t20.k4,split_needs_reduction,\"split-K leaves partial sums, so it "
+                "needs a reduction scheme\"\n");
+  EXPECT_EQ(why("cublaslt:a66.t20.s35.k4.r2", kFakeGpu),
+            header +
+                "cublaslt:a66.t20.s35.k4.r2,legal,no rule forbids it; cuBLASLt 13.1.0 on cuda:0 "
+                "accepts it with 4194304 bytes of workspace\n");
+  EXPECT_EQ(why("cublaslt:a66.t20.s15", kFakeGpu),
+            header +
+                "cublaslt:a66.t20.s15,algo_check,cublaslt:a66.t20.s15: cuBLASLt refuses this "
+                "algorithm for 64_4096_64 f16/f32 tn: CUBLAS_STATUS_NOT_SUPPORTED (15)\n");
+  EXPECT_EQ(why("cublaslt:a24.t20", kFakeGpu, "a100"),
+            header +
+                "cublaslt:a24.t20,legal,\"no rule of ours forbids it; the library's own check is "
+                "unavailable: cuBLASLt answers for the device it runs on: cuda:0 (NVIDIA H200) is "
+                "sm_90, not sm_80\"\n");
+}
+
+TEST(Space, ListsTheVendorsConfigsWithoutWhatOnlyKernelsOfOursHave) {
+  const ProgramResult result = run_program(
+      {"space", "--mnk", "64_4096_64", "--family", "cublaslt", "--limit", "2", "--csv"}, kFakeGpu);
+  EXPECT_EQ(result.out,
+            "shape,config,threads,shared_bytes\n"
+            "64_4096_64,cublaslt:a66.t7.s35.g2,,\n"
+            "64_4096_64,cublaslt:a66.t7.s35.g3,,\n");
+}
+
 TEST(Space, PresetsAreListedByName) {
   const ProgramResult result = run_program({"space", "--presets"});
   EXPECT_EQ(result.exit_code, 0);

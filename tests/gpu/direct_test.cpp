@@ -3,7 +3,7 @@
 // kernels, and a slack around an operand would hide a write past it). Also graphs and streams.
 #include <gtest/gtest.h>
 
-#include "compile/embedded_kernels.h"
+#include "compile/kernel_source.h"
 #include "gpu/direct.h"
 #include "space/family.h"
 
@@ -32,10 +32,7 @@ TEST_F(DirectTest, PlantedOutOfBoundsWrite) {
   const Problem p = gpu::shape(64, 64, 128);
   const Config config = gpu::naive_stand_in(1, 0);
   compile::KernelSource source =
-      *compile::kernel_source(config, p.type, p.accumulator, gpu::architecture());
-  source.file = "faulty/out_of_bounds.cu";
-  for (const compile::KernelText& text : compile::embedded_kernels())
-    if (text.name == source.file) source.text = text.text;
+      *compile::utility_source("faulty/out_of_bounds.cu", gpu::architecture());
   const Data data = make_data(p);
   Loaded loaded = load(std::move(source), config, p);
   ASSERT_TRUE(launch(loaded, data, stream_.get()));

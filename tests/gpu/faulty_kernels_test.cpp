@@ -5,7 +5,6 @@
 #include <map>
 
 #include "compile/cubin_cache.h"
-#include "compile/embedded_kernels.h"
 #include "compile/kernel_source.h"
 #include "gpu/gpu.h"
 #include "measure/worker_bench.h"
@@ -50,11 +49,7 @@ class FaultyKernels : public KernelProvider {
                             const std::string& architecture) override {
     const std::string file = file_of(config);
     if (file.empty()) return honest_->cubin(config, problem, architecture);
-    GEMMSMITH_TRY(compile::KernelSource source,
-                  compile::kernel_source(config, problem.type, problem.accumulator, architecture));
-    source.file = file;
-    for (const compile::KernelText& text : compile::embedded_kernels())
-      if (text.name == file) source.text = text.text;
+    GEMMSMITH_TRY(const compile::KernelSource source, compile::utility_source(file, architecture));
     GEMMSMITH_TRY(const compile::CompiledKernel kernel, compiler_.compile(source));
     if (kernel.cubin.empty()) return fail(ErrorCode::kCompile, "{}: {}", file, kernel.log);
     return kernel.cubin;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/interrupt.h"
+#include "search/compiler_knobs.h"
 #include "search/fake_bench.h"
 #include "search/selection.h"
 #include "search/tuning.h"
@@ -160,12 +161,13 @@ TEST_F(TunerTest, ALargerBudgetOnlyMeasuresTheRest) {
 
 // Stopped after any number of bench calls, a new process ends where an undisturbed one does.
 TEST_F(TunerTest, ResumesAfterEveryPossibleStopWithTheSameResult) {
+  options_.compiler_knobs = true;
   FakeBench undisturbed;
   Store reference = *Store::open(directory_ / "reference.db", Store::Mode::kReadWrite);
   must_tune(undisturbed, reference);
   const Environment environment = environment_of(undisturbed);
 
-  for (int stop_after = 0; stop_after < 20; ++stop_after) {
+  for (int stop_after = 0; stop_after < 26; ++stop_after) {
     const auto path = directory_ / ("stop" + std::to_string(stop_after) + ".db");
     std::map<std::string, int> screened;
     std::map<std::string, int> semifinal;
@@ -284,6 +286,122 @@ TEST_F(TunerTest, TheSemifinalFindsThePlanThatWinsInBothSettings) {
     flattered =
         flattered || (row.measurement.stage == Stage::kFinal && row.measurement.ratio == 1.3);
   EXPECT_TRUE(flattered);
+}
+
+// The config without its compiler knobs, and whether it had any turned.
+std::pair<std::string, bool> without_knobs(const std::string& text) {
+  Config config = *parse_config(text, kernel_families());
+  const bool had = !has_default_knobs(config);
+  for (std::size_t i = 0; i < config.values.size(); ++i)
+    if (config.family->parameters[i].finalists_only)
+      config.values[i] = config.family->parameters[i].default_value;
+  return {to_text(config), had};
+}
+
+// Screened kernels with a turned knob: their texts, each with the config it varies.
+std::map<std::string, std::string> turned(const Store& store, const Environment& environment,
+                                          const Problem& problem) {
+  std::map<std::string, std::string> found;
+  for (const StoredMeasurement& row : must(store.measurements(environment, problem))) {
+    if (row.measurement.kind != Kind::kKernel || row.measurement.stage != Stage::kScreen) continue;
+    const auto [plain, had] = without_knobs(row.measurement.config);
+    if (had) found[row.measurement.config] = plain;
+  }
+  return found;
+}
+
+// A knob that gains: every kernel of ours is 1.1 times as fast with usage level 8, 1.05 with 3.
+double ratio_with_knobs(const Problem& problem, const std::string& config, Stage stage,
+                        Setting setting) {
+  const double plain = FakeBench().ratio(problem, without_knobs(config).first, stage, setting);
+  if (config.find(".rul8") != std::string::npos) return plain * 1.1;
+  if (config.find(".rul3") != std::string::npos) return plain * 1.05;
+  return plain * (without_knobs(config).second ? 0.9 : 1);
+}
+
+TEST_F(TunerTest, CompilerKnobsAreTriedOnTheBestOfOursOnlyWhenAsked) {
+  FakeBench bench;
+  options_.vendor_budget = 0;
+  bench.ratio = ratio_with_knobs;
+  Store store = open();
+  must_tune(bench, store);
+  const Environment environment = environment_of(bench);
+  std::vector<std::string> plain;
+  for (const Problem& problem : problems_) {
+    EXPECT_TRUE(turned(store, environment, problem).empty());
+    plain.push_back((*store.winner(environment, problem))->config);
+  }
+
+  // The same store, now with knobs: only they are measured, and only around the winner.
+  bench.screened.clear();
+  bench.baseline_calls = bench.final_calls = 0;
+  options_.compiler_knobs = true;
+  EXPECT_EQ(must_tune(bench, store).count(Outcome::kTuned), 2);
+  EXPECT_EQ(bench.baseline_calls, 0);
+  EXPECT_EQ(bench.final_calls, 2);
+  for (std::size_t i = 0; i < problems_.size(); ++i) {
+    const auto variants = turned(store, environment, problems_[i]);
+    EXPECT_GE(variants.size(), 10U);
+    for (const auto& [text, base] : variants) {
+      EXPECT_EQ(base, plain[i]);
+      EXPECT_EQ(bench.screened.count(shape_name(problems_[i]) + " " + text), 1U);
+    }
+    const auto winner = *store.winner(environment, problems_[i]);
+    EXPECT_EQ(without_knobs(winner->config).first, plain[i]);
+    EXPECT_NE(winner->config.find(".rul8"), std::string::npos) << winner->config;
+  }
+  EXPECT_EQ(bench.screened.size(), turned(store, environment, problems_[0]).size() +
+                                       turned(store, environment, problems_[1]).size());
+
+  // Tried once, they are not tried again.
+  EXPECT_EQ(must_tune(bench, store).count(Outcome::kAlreadyDone), 2);
+}
+
+// As with a recording that has no row of theirs.
+TEST_F(TunerTest, CompilerKnobsThatFailLeaveTheWinner) {
+  FakeBench bench;
+  bench.ratio = ratio_with_knobs;
+  for (const Problem& problem : problems_)
+    for (const Config& config : candidate_configs(problem, bench.device().target, options_))
+      for (const Config& variant : legal_knob_variants(config, problem, bench.device().target))
+        for (const int pdl : {0, 1}) {
+          Config twin = variant;
+          twin.set("pdl", pdl);
+          bench.broken.insert(to_text(twin));
+        }
+  options_.compiler_knobs = true;
+  options_.vendor_budget = 0;
+  Store store = open();
+  must_tune(bench, store);
+  for (const Problem& problem : problems_) {
+    EXPECT_FALSE(turned(store, environment_of(bench), problem).empty());
+    const auto winner = *store.winner(environment_of(bench), problem);
+    EXPECT_FALSE(without_knobs(winner->config).second) << winner->config;
+  }
+  EXPECT_EQ(bench.final_calls, 2) << "one for each problem: no variant deserved pairs";
+  EXPECT_EQ(must_tune(bench, store).count(Outcome::kAlreadyDone), 2);
+}
+
+// The re-test looks at the last run's finals: those must hold the whole choice.
+TEST_F(TunerTest, CompilerKnobsStandBesideTheFinalsTheyVary) {
+  FakeBench bench;
+  Store store = open();
+  must_tune(bench, store);
+  options_.compiler_knobs = true;
+  must_tune(bench, store);
+  for (const Problem& problem : problems_) {
+    const auto rows = *store.measurements(environment_of(bench), problem);
+    bool has_plain = false;
+    bool has_turned = false;
+    bool has_vendor = false;
+    for (const Measurement& row : measurements_of(rows, last_final_run(rows, RunPurpose::kTune))) {
+      if (row.stage != Stage::kFinal) continue;
+      has_vendor |= row.kind == Kind::kVendor;
+      if (row.kind != Kind::kKernel) continue;
+      (without_knobs(row.config).second ? has_turned : has_plain) = true;
+    }
+    EXPECT_TRUE(has_plain && has_turned && has_vendor);
+  }
 }
 
 TEST_F(TunerTest, LongProblemsNeedNoSemifinal) {
