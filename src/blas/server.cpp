@@ -1,11 +1,8 @@
 #include "blas/server.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <new>
-#include <system_error>
 
 #include "base/log.h"
 #include "base/paths.h"
@@ -14,19 +11,6 @@
 
 namespace gemmsmith::blas {
 namespace {
-
-namespace fs = std::filesystem;
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(':', begin), text.size());
-    if (end > begin) parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 runtime::MatmulArguments arguments_of(const GemmCall& call) {
   return {call.alpha,
@@ -47,20 +31,6 @@ void tell(const std::string& text) {
   if (level != nullptr && (std::strcmp(level, "off") == 0 || std::strcmp(level, "error") == 0))
     return;
   talk("gemmsmith_blas: {}\n", text);
-}
-
-std::vector<std::string> plan_files() {
-  if (const char* named = std::getenv("GEMMSMITH_PLANS"); named != nullptr && *named != '\0')
-    return split(named);
-  std::vector<std::string> files;
-  const auto folder = data_directory();
-  if (!folder) return files;
-  std::error_code error;
-  for (fs::directory_iterator it(*folder / "plans", error), end; !error && it != end;
-       it.increment(error))
-    if (it->path().extension() == ".plans") files.push_back(it->path().string());
-  std::sort(files.begin(), files.end());
-  return files;
 }
 
 Server* Server::of_process(cudaStream_t stream) {

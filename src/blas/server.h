@@ -1,4 +1,5 @@
-// server.h -- the preloaded library's one runtime handle and its plan table, made at the first call
+// server.h -- the preloaded library's one runtime handle and its plan table (plan_files() of
+// base/paths.h), made at the first call
 // that plans could serve, never in a constructor and never inside a capture. Nobody waits for it:
 // while one thread makes it, the others' calls go to cuBLAS.
 #pragma once
@@ -6,7 +7,6 @@
 #include <atomic>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "blas/gemm_call.h"
 #include "runtime/handle.h"
@@ -15,10 +15,6 @@ namespace gemmsmith::blas {
 
 // Talk on stderr: one line with the library's name, unless GEMMSMITH_LOG_LEVEL is off or error.
 void tell(const std::string& text);
-
-// The files of GEMMSMITH_PLANS, separated by colons; else every *.plans of the data folder's
-// plans/, by name.
-std::vector<std::string> plan_files();
 
 class Server {
  public:

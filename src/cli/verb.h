@@ -67,5 +67,6 @@ Verb add_verify(CLI::App& parent, Session& session);
 Verb add_eval(CLI::App& parent, Session& session);
 Verb add_store(CLI::App& parent, Session& session);
 Verb add_report(CLI::App& parent, Session& session);
+Verb add_export(CLI::App& parent, Session& session);
 
 }  // namespace gemmsmith::cli
