@@ -106,6 +106,10 @@ bool Server::serve(GemmCall& call) {
   return *served;
 }
 
+bool Server::multiply(const GemmCall& call) {
+  return handle_ != nullptr && handle_->matmul(&call.problem, arguments_of(call)).has_value();
+}
+
 Server::Forecast Server::forecast(const GemmCall& call) {
   Forecast forecast;
   if (handle_ == nullptr) return forecast;

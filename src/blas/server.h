@@ -24,6 +24,9 @@ class Server {
   // Enqueues the call where a plan serves it. False: nothing was done, and the reason is set.
   bool serve(GemmCall& call);
 
+  // Enqueues the call whatever serves it, epilogues included. False: nothing was done.
+  bool multiply(const GemmCall& call);
+
   struct Forecast {
     std::string config;  // "" where no plan serves it
     double speedup = 0;  // over tuned cuBLASLt, when it was measured; 0: not known
