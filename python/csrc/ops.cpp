@@ -18,6 +18,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -78,6 +79,10 @@ std::optional<Operand> operand_of(const Tensor& matrix) {
   return operand_of(sizes[0], sizes[1], strides[0], strides[1]);
 }
 
+bool are_together(const Tensor& a, const Tensor& b) {
+  return a.is_cuda() == b.is_cuda() && a.get_device_index() == b.get_device_index();
+}
+
 bool is_half(ScalarType type) { return type == ScalarType::Half || type == ScalarType::BFloat16; }
 
 // Two matrices that can be multiplied and whose product torch would compute on this device, in a
@@ -86,8 +91,7 @@ bool is_covered(const Tensor& a, const Tensor& b) {
   if (a.dim() != 2 || b.dim() != 2) return false;
   const ScalarType type = a.scalar_type();
   if (!is_half(type) || b.scalar_type() != type) return false;
-  if (a.get_device_index() != b.get_device_index()) return false;
-  if (a.is_cuda() != b.is_cuda()) return false;
+  if (!are_together(a, b)) return false;
   const auto a_sizes = a.sizes();
   const auto b_sizes = b.sizes();
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -117,7 +121,7 @@ std::optional<GemmCall> call_of(const Tensor& a, const Tensor& b, const Tensor& 
   call.a = b.data_ptr();
   call.b = a.data_ptr();
   call.c = call.d = d.data_ptr();
-  call.stream = current_stream(a.get_device_index());
+  if (a.is_cuda()) call.stream = current_stream(a.get_device_index());
   // torch's switch against reduced-precision reduction is not visible here; our kernels reduce in
   // f32 whatever it says, the vendor's may not.
   call.allows_vendor_plans = false;
@@ -149,18 +153,52 @@ Tensor new_matrix(const Tensor& like, std::int64_t rows, std::int64_t columns) {
   return torch::stable::new_empty(like, {sizes.data(), sizes.size()});
 }
 
+// An error of torch's own, with its own text where this torch can tell it (2.12 and later).
 Tensor call_torch(const char* name, const char* overload, StableIValue* stack) {
-  TORCH_ERROR_CODE_CHECK(torch_call_dispatcher(name, overload, stack, TORCH_ABI_VERSION));
-  return torch::stable::detail::to<Tensor>(stack[0]);
+  if (torch_call_dispatcher(name, overload, stack, TORCH_ABI_VERSION) == AOTI_TORCH_SUCCESS)
+    return torch::stable::detail::to<Tensor>(stack[0]);
+  using Function = const char*();
+  static auto* const what = reinterpret_cast<Function*>(
+      dlsym(RTLD_DEFAULT, "torch_exception_get_what_without_backtrace"));
+  const char* const text = what != nullptr ? what() : nullptr;
+  throw std::runtime_error(text != nullptr ? text : std::string(name) + " failed; see stderr");
+}
+
+std::string size_text(const Tensor& matrix) {
+  const auto sizes = matrix.sizes();
+  return std::to_string(sizes[0]) + "x" + std::to_string(sizes[1]);
+}
+
+// torch's rules of a product, in its words and order: the ABI of 2.10 and 2.11 does not hand on
+// what an operator that failed had to say.
+void check_mm(const Tensor& a, const Tensor& b) {
+  if (a.dim() != 2) throw std::runtime_error("self must be a matrix");
+  if (b.dim() != 2) throw std::runtime_error("mat2 must be a matrix");
+  if (a.sizes()[1] != b.sizes()[0])
+    throw std::runtime_error("mat1 and mat2 shapes cannot be multiplied (" + size_text(a) +
+                             " and " + size_text(b) + ")");
+}
+
+void check_bmm(const Tensor& a, const Tensor& b) {
+  if (a.dim() != 3) throw std::runtime_error("batch1 must be a 3D tensor");
+  if (b.dim() != 3) throw std::runtime_error("batch2 must be a 3D tensor");
+  const auto a_sizes = a.sizes();
+  const auto b_sizes = b.sizes();
+  if (b_sizes[0] != a_sizes[0] || b_sizes[1] != a_sizes[2])
+    throw std::runtime_error("Expected size for first two dimensions of batch2 tensor to be: [" +
+                             std::to_string(a_sizes[0]) + ", " + std::to_string(a_sizes[2]) +
+                             "] but got: [" + std::to_string(b_sizes[0]) + ", " +
+                             std::to_string(b_sizes[1]) + "].");
 }
 
 // torch's own product. Not aten::mm itself, which may be routed here: the form with `out` is the
 // same kernel behind the same checks.
 Tensor torch_mm(const Tensor& a, const Tensor& b) {
   passed.fetch_add(1, std::memory_order_relaxed);
-  const bool fits = a.dim() == 2 && b.dim() == 2;
-  Tensor out = fits ? new_matrix(a, a.sizes()[0], b.sizes()[1])
-                    : torch::stable::new_empty(a, torch::headeronly::IntHeaderOnlyArrayRef{});
+  const Guard guard(a);
+  if (are_together(a, b)) check_mm(a, b);
+  Tensor out = a.dim() == 2 && b.dim() == 2 ? new_matrix(a, a.sizes()[0], b.sizes()[1])
+                                            : new_matrix(a, 0, 0);
   using torch::stable::detail::from;
   std::array<StableIValue, 3> stack = {from(a), from(b), from(out)};
   return call_torch("aten::mm", "out", stack.data());
@@ -168,10 +206,10 @@ Tensor torch_mm(const Tensor& a, const Tensor& b) {
 
 Tensor torch_bmm(const Tensor& a, const Tensor& b) {
   passed.fetch_add(1, std::memory_order_relaxed);
-  const std::array<std::int64_t, 3> empty = {0, 0, 0};
-  const bool fits = a.dim() == 3 && b.dim() == 3;
-  const std::array<std::int64_t, 3> sizes =
-      fits ? std::array<std::int64_t, 3>{a.sizes()[0], a.sizes()[1], b.sizes()[2]} : empty;
+  const Guard guard(a);
+  if (are_together(a, b)) check_bmm(a, b);
+  std::array<std::int64_t, 3> sizes = {0, 0, 0};
+  if (a.dim() == 3 && b.dim() == 3) sizes = {a.sizes()[0], a.sizes()[1], b.sizes()[2]};
   Tensor out = torch::stable::new_empty(a, {sizes.data(), sizes.size()});
   using torch::stable::detail::from;
   std::array<StableIValue, 3> stack = {from(a), from(b), from(out)};
@@ -243,6 +281,7 @@ std::optional<std::int32_t> epilogue_of(const std::string& activation) {
 
 // 32 MiB, which is what torch itself gives cuBLASLt on Hopper.
 constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;
+constexpr std::uintptr_t kWorkspaceAlignment = 256;
 
 // activation(a b + bias) in one launch, by cuBLASLt's epilogue; none where it cannot be had.
 std::optional<Tensor> fused_addmm(const Tensor& bias, const Tensor& a, const Tensor& b,
@@ -257,8 +296,10 @@ std::optional<Tensor> fused_addmm(const Tensor& bias, const Tensor& a, const Ten
   auto call = call_of(a, b, d);
   if (!call) return std::nullopt;
   // From torch's allocator, which knows streams and graphs; given back at once, used in order.
-  Tensor workspace = new_matrix(a, kWorkspaceBytes / 2, 1);
-  call->workspace = workspace.data_ptr();
+  Tensor workspace = new_matrix(a, (kWorkspaceBytes + std::int64_t{kWorkspaceAlignment}) / 2, 1);
+  const auto address = reinterpret_cast<std::uintptr_t>(workspace.data_ptr());
+  call->workspace = static_cast<char*>(workspace.data_ptr()) +
+                    (kWorkspaceAlignment - address % kWorkspaceAlignment) % kWorkspaceAlignment;
   call->workspace_bytes = static_cast<std::size_t>(kWorkspaceBytes);
   call->problem.epilogue = *epilogue | GEMMSMITH_EPILOGUE_BIAS;
   call->problem.bias = bias.data_ptr();

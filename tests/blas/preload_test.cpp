@@ -128,6 +128,9 @@ const std::vector<Case> kCases = {
     // G2: a vendor plan may reduce in 16 bits.
     {"VendorPlanFullPrecision", "m=128 n=128 workspace=524288 math=16", "cublas status=0 exact"},
 
+    // C7: where the plan's launch fails, cuBLAS starts from the C that was there.
+    {"FailedLaunch", "fail_launch=1 alpha=2 beta=1", "cublas status=0 exact"},
+    {"LtFailedLaunch", "function=LtMatmul fail_launch=1 alpha=2 beta=1", "lt status=0 exact"},
     {"Unplanned", "m=48", "cublas status=0 exact"},
     {"OtherLayout", "transa=0", "cublas status=0 exact"},
     {"Bf16", "type=14", "cublas status=0 exact"},

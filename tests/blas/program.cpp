@@ -84,6 +84,8 @@ Call call_of(const Words& words) {
       call.beta = std::atof(value.c_str());
     else if (name == "capturing")
       fake_gpu().is_capturing = value == "1";
+    else if (name == "fail_launch")
+      fake_gpu().fail_launch = value == "1";
     else if (name == "through_lt")
       fake_cublas_state()->works_through_lt = value == "1";
     else

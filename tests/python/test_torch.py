@@ -16,6 +16,8 @@ import gemmsmith.torch as gt  # noqa: E402
 from gemmsmith.torch import _inductor, _operators  # noqa: E402
 
 torch.ops.load_library(os.environ["GEMMSMITH_TEST_CPU_OPS"])
+# Compiled code that an earlier run left would not pass through here.
+torch.compiler.config.force_disable_caches = True
 
 
 class OnCpu:
@@ -134,7 +136,12 @@ def test_routed_errors_are_torchs(routed, function, arguments):
     cpu.library.gemmsmith_torch_set_routing(0)
     with pytest.raises(RuntimeError) as theirs:
         function(*arguments)
-    assert str(ours.value) == str(theirs.value)
+    # Types are checked inside torch's operator, and the ABI before 2.12 does not hand on its words.
+    if has_torchs_words or not any(word in str(theirs.value) for word in ("dtype", "scalar type")):
+        assert str(ours.value) == str(theirs.value)
+
+
+has_torchs_words = tuple(map(int, torch.__version__.split("+")[0].split(".")[:2])) >= (2, 12)
 
 
 def shapes_of_matmul():
@@ -148,9 +155,20 @@ def shapes_of_matmul():
 @pytest.mark.parametrize("left, right", list(shapes_of_matmul()))
 def test_routed_matmul_broadcasts_as_torchs(routed, left, right):
     a, b = whole(*left), whole(*right, seed=1)
-    product = torch.matmul(a, b)
+
+    def result():
+        try:
+            return torch.matmul(a, b)
+        except RuntimeError as error:
+            return str(error)
+
+    product = result()
     cpu.library.gemmsmith_torch_set_routing(0)
-    assert torch.equal(product, torch.matmul(a, b))
+    plain = result()
+    if isinstance(plain, str):
+        assert product == plain
+    else:
+        assert torch.equal(product, plain)
 
 
 def test_routed_products_are_served_in_matmul_linear_and_gradients(routed):
@@ -249,6 +267,13 @@ def test_linear_with_activation(activation, offset, with_bias):
     reference = activation_reference(x, weight, bias, activation)
     assert y.shape == (2, 12, 24)
     assert torch.allclose(y.double(), reference, rtol=2**-9, atol=2**-9)
+
+
+def test_a_bias_is_fused():
+    x, weight, bias = whole(12, 32), whole(24, 32, seed=1), whole(24, seed=2)
+    for activation in ("none", "relu", "gelu_tanh"):
+        _, served, passed = served_by_plan(lambda: gt.linear(x, weight, bias, activation))
+        assert (served, passed) == (1, 0)
 
 
 # F7: the two GELUs are two names; each as torch's at the points where they differ.

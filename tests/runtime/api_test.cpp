@@ -383,6 +383,62 @@ TEST_F(ApiTest, NothingToMultiplyWithAnEpilogueIsRefused) {
             std::string::npos);
 }
 
+// K2, K3: one thread that goes back and forth between devices; each keeps what is its own, and the
+// thread's current context is left as it was.
+TEST_F(ApiTest, OneThreadAlternatesDevices) {
+  Product product(options_);
+  load(TableMaker().kernel(product, kWithMaps));
+  int loaded = 0;
+  for (int round = 0; round < 6; ++round)
+    for (const int device : {0, 1}) {
+      use_device(device);
+      CUcontext before = nullptr;
+      CUcontext after = nullptr;
+      cuCtxGetCurrent(&before);
+      const int launches = gpu().launches;
+      EXPECT_EQ(product.run_and_compare(handle_), "");
+      EXPECT_EQ(gpu().launches, launches + 1) << "a plan serves on both";
+      cuCtxGetCurrent(&after);
+      EXPECT_EQ(before, after);
+      if (round == 0) loaded = gpu().modules_loaded;
+    }
+  EXPECT_EQ(gpu().modules_loaded, loaded) << "once a device";
+}
+
+// J8: handles, plans and tables that come and go, with new addresses each time.
+TEST_F(ApiTest, TenThousandHandlesTakeNoMoreMemory) {
+  if (GEMMSMITH_IS_SANITIZED) GTEST_SKIP() << "unavailable: sanitizers keep what is freed";
+  const auto resident_pages = [] {
+    std::ifstream file("/proc/self/statm");
+    long total = 0;
+    long resident = 0;
+    file >> total >> resident;
+    return resident;
+  };
+  Product product(options_);
+  const std::string bytes = TableMaker().kernel(product, kWithMaps).bytes();
+  const float one = 1;
+  const float zero = 0;
+  const auto cycle = [&] {
+    gemmsmithHandle_t handle = nullptr;
+    gemmsmithPlan_t plan = nullptr;
+    ASSERT_EQ(gemmsmithCreate(&handle), GEMMSMITH_STATUS_SUCCESS);
+    ASSERT_EQ(gemmsmithLoadPlanTableFromMemory(handle, bytes.data(), bytes.size()),
+              GEMMSMITH_STATUS_SUCCESS);
+    ASSERT_EQ(gemmsmithPlanCreate(handle, &product.problem, &plan), GEMMSMITH_STATUS_SUCCESS);
+    ASSERT_EQ(gemmsmithPlanRun(plan, &one, product.a.data(), product.b.data(), &zero, nullptr,
+                               product.d.data(), nullptr, 0, nullptr),
+              GEMMSMITH_STATUS_SUCCESS);
+    ASSERT_EQ(gemmsmithPlanDestroy(plan), GEMMSMITH_STATUS_SUCCESS);
+    ASSERT_EQ(gemmsmithDestroy(handle), GEMMSMITH_STATUS_SUCCESS);
+  };
+  gpu().skip_work = true;
+  for (int i = 0; i < 500; ++i) cycle();
+  const long before = resident_pages();
+  for (int i = 0; i < 10000; ++i) cycle();
+  EXPECT_LE(resident_pages(), before + 256) << "a megabyte in pages";
+}
+
 TEST(Capabilities, AreTold) {
   const auto value = [](int capability) {
     std::int64_t found = -1;
