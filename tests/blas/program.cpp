@@ -352,12 +352,13 @@ int main(int argc, char** argv) {
       running.emplace_back([&] {
         make_current();
         result = perform(call_of(calls[0]));
+        // While the first thread makes the table's kernels ready, cuBLAS serves the others.
+        result.erase(0, result.find("status"));
       });
     for (std::thread& thread : running) thread.join();
     std::sort(results.begin(), results.end());
     results.erase(std::unique(results.begin(), results.end()), results.end());
-    for (const std::string& result : results)
-      std::printf("%s\n", result.substr(result.find("status")).c_str());
+    for (const std::string& result : results) std::printf("%s\n", result.c_str());
   } else {
     for (const Words& words : calls) std::printf("%s\n", perform(call_of(words)).c_str());
   }
