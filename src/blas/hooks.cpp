@@ -3,10 +3,7 @@
 // very arguments. What the real library calls in turn passes through.
 #include <cublasLt.h>
 #include <cublas_api.h>
-
 #include <dlfcn.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 #include <atomic>
 
@@ -53,20 +50,31 @@ cublasStatus_t pass(const void* return_address, Args... args) {
 // Whether nothing is to be looked at.
 bool is_left_alone() { return depth > 0 || mode() == Mode::kOff; }
 
+// Whether a plan served the call. An exception, of which only want of memory could be one, is no
+// business of the program's.
+bool is_served(GemmCall& call) noexcept {
+  const Inside inside;  // the runtime's own calls of cuBLASLt
+  try {
+    Server* const server = Server::of_process(call.stream);
+    return server != nullptr && server->serve(call);
+  } catch (...) {
+    return false;
+  }
+}
+
+template <auto kFunction, class... Args>
+cublasStatus_t observe(const void* return_address, const GemmCall& call, Args... args) {
+  Server* const server = call.reason == Reason::kNone ? Server::of_process(call.stream) : nullptr;
+  const Observer::Sample sample(Observer::of_process(), call, server);
+  return pass<kFunction>(return_address, args...);
+}
+
 template <auto kFunction, class... Args>
 cublasStatus_t serve_or_pass(const void* return_address, GemmCall& call, Args... args) {
   was_called.store(true, std::memory_order_relaxed);
   if (caller_at(return_address).is_private) call.reason = Reason::kPrivate;
-  if (mode() == Mode::kObserve) {
-    Server* const server = call.reason == Reason::kNone ? Server::of_process(call.stream) : nullptr;
-    const Observer::Sample sample(Observer::of_process(), call, server);
-    return pass<kFunction>(return_address, args...);
-  }
-  if (call.reason == Reason::kNone) {
-    Server* const server = Server::of_process(call.stream);
-    const Inside inside;  // the runtime's own calls of cuBLASLt
-    if (server != nullptr && server->serve(call)) return CUBLAS_STATUS_SUCCESS;
-  }
+  if (mode() == Mode::kObserve) return observe<kFunction>(return_address, call, args...);
+  if (call.reason == Reason::kNone && is_served(call)) return CUBLAS_STATUS_SUCCESS;
   return pass<kFunction>(return_address, args...);
 }
 

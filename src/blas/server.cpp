@@ -8,6 +8,7 @@
 #include "base/paths.h"
 #include "runtime/choice.h"
 #include "runtime/device_state.h"
+#include "runtime/miss_list.h"
 
 namespace gemmsmith::blas {
 namespace {
@@ -76,6 +77,7 @@ void Server::load_table() {
       const std::size_t plans = (*table)->plans().entries().size();
       const auto misfit = handle_->load_table(*std::move(table));
       if (misfit && misfit->empty()) {
+        has_table_ = true;
         tell(fmt::format("{} plans of {} are in use", plans, file));
         return;
       }
@@ -94,6 +96,8 @@ void Server::load_table() {
 bool Server::serve(GemmCall& call) {
   call.reason = Reason::kNoPlan;
   if (handle_ == nullptr) return false;
+  // Without a table there is nothing to find, but something to record where that is asked for.
+  if (!has_table_ && !runtime::MissList::of_process().is_recording()) return false;
   const auto allowed = call.allows_vendor_plans ? runtime::Handle::Allowed::kKernelsAndVendor
                                                 : runtime::Handle::Allowed::kKernels;
   const auto served = handle_->run_if_planned(call.problem, arguments_of(call), allowed);

@@ -41,6 +41,7 @@ class Server {
   void load_table();
   const Driver* driver_ = nullptr;
   std::unique_ptr<runtime::Handle> handle_;  // null without a driver
+  bool has_table_ = false;
 };
 
 }  // namespace gemmsmith::blas
