@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{"verb",
                 {"frobnicate"},
                 "unknown verb 'frobnicate': expected one of tune, bench, verify, eval, space, "
-                "compile, store, report, info"},
+                "compile, store, export, report, info"},
         BadFlag{"nothing", {}, "A subcommand is required"},
         BadFlag{"device", {"tune", "--mnk", "64_64_64", "--device", "tpu:0"}, "tpu:0"},
         BadFlag{"device_index", {"tune", "--mnk", "64_64_64", "--device", "cuda:x"}, "cuda:x"},

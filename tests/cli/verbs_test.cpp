@@ -11,8 +11,8 @@ namespace gemmsmith::test {
 namespace {
 
 TEST(Help, EveryVerbHasExamples) {
-  for (const char* verb :
-       {"tune", "bench", "verify", "eval", "space", "compile", "store", "report", "info"}) {
+  for (const char* verb : {"tune", "bench", "verify", "eval", "space", "compile", "store", "export",
+                           "report", "info"}) {
     const ProgramResult result = run_program({verb, "--help"});
     EXPECT_EQ(result.exit_code, 0) << verb;
     EXPECT_NE(result.out.find("Example"), std::string::npos) << verb;
