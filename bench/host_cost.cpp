@@ -4,8 +4,8 @@
 //   bench_host_cost     ns a call: seen before, with new pointers, out of a table of 4096 plans;
 //                       and of gemmsmithPlanRun
 //
-// Beside them cublasLtMatmul's bookkeeping is not visible here; its 6 to 9 us a call were measured
-// on an H200 host (docs/measuring.md).
+// The launch itself, and cublasLtMatmul's bookkeeping, are not visible here: docs/measuring.md has
+// both from an H200's host.
 #include <benchmark/benchmark.h>
 #include <cuda.h>
 #include <gemmsmith/gemmsmith.h>

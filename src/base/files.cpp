@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/interrupt.h"
+
 namespace gemmsmith {
 namespace {
 
@@ -44,10 +46,27 @@ std::filesystem::path temporary_beside(const std::filesystem::path& path) {
   return result;
 }
 
+// Where a write to `path` goes: a link's target, which need not exist yet, and which a rename over
+// the link would leave as it was.
+Result<std::filesystem::path> link_target(std::filesystem::path path, ErrorCode code) {
+  constexpr int kMostLinks = 40;  // as the kernel's own limit
+  const std::string named = path.string();
+  std::error_code error;
+  for (int i = 0; i < kMostLinks; ++i) {
+    if (!std::filesystem::is_symlink(path, error)) return path;
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) return fail(code, "cannot follow {}: {}", path.string(), error.message());
+    path = path.parent_path() / target;  // an absolute target stands alone
+  }
+  return fail(code, "cannot write {}: {}", named, std::strerror(ELOOP));
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0 && errno == EINTR && interrupted())
+    return fail(ErrorCode::kInterrupted, "interrupted while opening {}", path.string());
   if (file.get() < 0)
     return fail(ErrorCode::kBadInput, "cannot open {}: {}", path.string(), std::strerror(errno));
   struct stat info {};
@@ -60,6 +79,9 @@ Result<std::string> read_file(const std::filesystem::path& path) {
     const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
     if (got == 0) return bytes;
     if (got < 0) {
+      // A pipe may keep us waiting for ever.
+      if (errno == EINTR && interrupted())
+        return fail(ErrorCode::kInterrupted, "interrupted while reading {}", path.string());
       if (errno == EINTR) continue;
       return fail(ErrorCode::kBadInput, "cannot read {}: {}", path.string(), std::strerror(errno));
     }
@@ -69,7 +91,8 @@ Result<std::string> read_file(const std::filesystem::path& path) {
 
 Result<void> write_file_atomic(const std::filesystem::path& path, std::string_view bytes,
                                ErrorCode code) {
-  const std::filesystem::path temporary = temporary_beside(path);
+  GEMMSMITH_TRY(const std::filesystem::path target, link_target(path, code));
+  const std::filesystem::path temporary = temporary_beside(target);
   {
     const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (file.get() < 0)
@@ -81,7 +104,7 @@ Result<void> write_file_atomic(const std::filesystem::path& path, std::string_vi
                   std::strerror(reason));
     }
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (::rename(temporary.c_str(), target.c_str()) != 0) {
     const int reason = errno;
     ::unlink(temporary.c_str());
     return fail(code, "cannot replace {}: {}; the old file is untouched", path.string(),

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "cli/bench_session.h"
+#include "cli/sweep.h"
 #include "cli/verb.h"
 #include "policy/analytic_ranker.h"
 
@@ -38,6 +39,14 @@ Result<std::vector<Config>> chosen_configs(const BenchOptions& options, Bench& b
   return configs;
 }
 
+// The problems asked for that have anything to multiply.
+Result<std::vector<Problem>> problems_with_work(const BenchOptions& options, const char* doing) {
+  GEMMSMITH_TRY(std::vector<Problem> problems, options.problem.problems());
+  std::erase_if(problems, [](const Problem& p) { return p.is_empty() || p.k == 0; });
+  if (problems.empty()) talk("nothing to {}: every shape has a size of zero\n", doing);
+  return problems;
+}
+
 void add_row(Table& table, const Measurement& row) {
   table.add({shape_name(row.problem), name(row.kind), row.config, name(row.status),
              name(row.setting), name(row.cache), Cell(row.median_us, 3), Cell(row.low_us, 3),
@@ -46,19 +55,19 @@ void add_row(Table& table, const Measurement& row) {
 }
 
 Result<int> run_bench(const BenchOptions& options, const Session& session) {
-  GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
+  GEMMSMITH_TRY(const std::vector<Problem> problems, problems_with_work(options, "time"));
+  if (problems.empty()) return 0;
   GEMMSMITH_TRY(const BenchSettings settings, bench_settings(session));
   GEMMSMITH_TRY(const std::unique_ptr<Bench> bench,
                 open_bench(session.settings.value("device"), settings));
   Table table({"shape", "kind", "config", "status", "setting", "cache", "us", "low", "high",
                "ratio", "ratio_low", "ratio_high"});
   int bad = 0;
-  for (const Problem& problem : problems) {
-    if (problem.is_empty() || problem.k == 0) continue;
+  const auto measure = [&](const Problem& problem) -> Result<void> {
     GEMMSMITH_TRY(const std::vector<Measurement> baselines, bench->baselines(problem));
-    for (const Measurement& row : baselines) add_row(table, row);
     GEMMSMITH_TRY(const std::vector<Config> configs, chosen_configs(options, *bench, problem, 1));
     GEMMSMITH_TRY(const std::vector<Measurement> rows, bench->finals(problem, configs));
+    for (const Measurement& row : baselines) add_row(table, row);
     for (const Measurement& row : rows) {
       add_row(table, row);
       const bool slow = options.require > 0 && row.ratio < options.require;
@@ -69,21 +78,23 @@ Result<int> run_bench(const BenchOptions& options, const Session& session) {
            row.detail.empty() ? "" : ", " + row.detail,
            repeat_line(session, "bench", row.problem, row.config));
     }
-  }
+    return {};
+  };
+  GEMMSMITH_TRY(const Sweep done, sweep(problems, measure));
   std::cout << table.render(session.format);
-  return bad == 0 ? 0 : 1;
+  return end(done, bad > 0);
 }
 
 Result<int> run_verify(const BenchOptions& options, const Session& session) {
-  GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
+  GEMMSMITH_TRY(const std::vector<Problem> problems, problems_with_work(options, "verify"));
+  if (problems.empty()) return 0;
   GEMMSMITH_TRY(BenchSettings settings, bench_settings(session));
   settings.screen_repeats = 1;
   GEMMSMITH_TRY(const std::unique_ptr<Bench> bench,
                 open_bench(session.settings.value("device"), settings));
   Table table({"shape", "config", "status", "detail"});
   int bad = 0;
-  for (const Problem& problem : problems) {
-    if (problem.is_empty() || problem.k == 0) continue;
+  const auto prove = [&](const Problem& problem) -> Result<void> {
     GEMMSMITH_TRY(const std::vector<Config> configs, chosen_configs(options, *bench, problem, 16));
     GEMMSMITH_TRY(const std::vector<Measurement> rows,
                   bench->screen(problem, configs, Setting::kChained));
@@ -94,9 +105,11 @@ Result<int> run_verify(const BenchOptions& options, const Session& session) {
       talk("{} {}: {} {}\n  repeat with: {}\n", shape_name(problem), row.config, name(row.status),
            row.detail, repeat_line(session, "verify", row.problem, row.config));
     }
-  }
+    return {};
+  };
+  GEMMSMITH_TRY(const Sweep done, sweep(problems, prove));
   std::cout << table.render(session.format);
-  return bad == 0 ? 0 : 1;
+  return end(done, bad > 0);
 }
 
 void add_common(CLI::App& app, BenchOptions& options, Session& session) {

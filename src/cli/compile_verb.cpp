@@ -2,6 +2,7 @@
 // serialised wgmma is a bad result.
 #include <algorithm>
 #include <iostream>
+#include <optional>
 #include <random>
 #include <set>
 #include <sstream>
@@ -128,29 +129,39 @@ Result<int> run(const CompileOptions& options, const Session& session) {
   }
   ProgressLine progress("kernels", static_cast<std::int64_t>(sources.size()), session.quiet);
   std::int64_t done = 0;
-  const auto on_done = [&](std::size_t index, const compile::CompiledKernel&) {
+  // Without their code, of which a whole space has hundreds of megabytes.
+  std::vector<std::optional<compile::CompiledKernel>> finished(sources.size());
+  const auto on_done = [&](std::size_t index, const compile::CompiledKernel& kernel) {
+    finished[index] = kernel;
+    finished[index]->cubin = {};
     progress.update(++done, sources[index].name);
   };
-  GEMMSMITH_TRY(const std::vector<compile::CompiledKernel> kernels,
-                compiler.compile_all(sources, threads, on_done));
+  const auto compiled = compiler.compile_all(sources, threads, on_done);
+  const bool stopped = !compiled && compiled.error().code == ErrorCode::kInterrupted;
+  if (!compiled && !stopped) return tl::unexpected<Error>(compiled.error());
 
   Table table({"kernel", "type", "acc", "target", "status", "registers", "spill_bytes", "compile_s",
                "cached"});
   int bad = 0;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const compile::CompiledKernel& kernel = kernels[i];
+  for (std::size_t i = 0; i < finished.size(); ++i) {
+    if (!finished[i]) continue;
+    const compile::CompiledKernel& kernel = *finished[i];
     if (kernel.status != compile::KernelStatus::kOk) ++bad;
     table.add({kernel_text(tasks[i].config), name(tasks[i].type), name(tasks[i].accumulator),
                tasks[i].architecture, compile::name(kernel.status), kernel.registers,
                kernel.spill_bytes, Cell(kernel.compile_s, 2), kernel.from_cache ? "yes" : "no"});
   }
   std::cout << table.render(session.format);
-  for (std::size_t i = 0; i < kernels.size(); ++i)
-    if (kernels[i].status != compile::KernelStatus::kOk)
+  for (std::size_t i = 0; i < finished.size(); ++i)
+    if (finished[i] && finished[i]->status != compile::KernelStatus::kOk)
       talk("gemmsmith compile --target {} --type {} --acc {} --config {}\n{}\n",
            tasks[i].architecture, name(tasks[i].type), name(tasks[i].accumulator),
-           to_text(tasks[i].config), kernels[i].log);
-  if (!session.quiet) talk("{} kernels, {} rejected after compiling\n", kernels.size(), bad);
+           to_text(tasks[i].config), finished[i]->log);
+  if (stopped) {
+    talk("interrupted: {}\n", compiled.error().what);
+    return exit_code(ErrorCode::kInterrupted);
+  }
+  if (!session.quiet) talk("{} kernels, {} rejected after compiling\n", finished.size(), bad);
   return bad == 0 ? 0 : 1;
 }
 

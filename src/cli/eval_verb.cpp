@@ -5,10 +5,10 @@
 #include <iostream>
 #include <memory>
 
-#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/bench_session.h"
+#include "cli/sweep.h"
 #include "cli/verb.h"
 #include "device/recording.h"
 #include "policy/analytic_ranker.h"
@@ -286,11 +286,11 @@ Result<int> run(EvalOptions options, const Session& session) {
                                      "high_us", "foreign_us", "ours_faster", "ours_faster_foreign",
                                      "relative_error", "norm_check", "bound_ratio", "fp64_check"});
   int bad = 0;
+  Sweep swept;
   {
     ProgressLine progress("shapes", static_cast<std::int64_t>(problems.size()), session.quiet);
     std::int64_t done = 0;
-    for (const Problem& problem : problems) {
-      if (interrupted()) return fail(ErrorCode::kInterrupted, "interrupted");
+    const auto evaluate = [&](const Problem& problem) -> Result<void> {
       progress.update(done, shape_name(problem) + " choosing");
       GEMMSMITH_TRY(const Choice choice, choose(options, session, *bench, problem));
       progress.update(done, fmt::format("{} {} {}", shape_name(problem),
@@ -300,10 +300,12 @@ Result<int> run(EvalOptions options, const Session& session) {
                               : offline(options, session, *bench, problem, choice, table));
       if (!good) ++bad;
       progress.update(++done, shape_name(problem));
-    }
+      return {};
+    };
+    GEMMSMITH_TRY(swept, sweep(problems, evaluate));
   }
   std::cout << table.render(session.format);
-  return bad == 0 ? 0 : 1;
+  return end(swept, bad > 0);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/interrupt.h"
+#include "cli/sweep.h"
 #include "cli/vendor_check.h"
 #include "cli/verb.h"
 #include "space/space.h"
@@ -105,7 +107,8 @@ class Counter {
           Listing& listing)
       : options_(options), context_(context), library_(library), listing_(listing) {}
 
-  void count(const Family& family) {
+  // kInterrupted once the user stops it.
+  Result<void> count(const Family& family) {
     const bool is_vendor = &family == &vendor::cublaslt_family();
     if (is_vendor) matmul_.emplace(library_.describe(context_.problem));
     std::int64_t refused = 0;
@@ -114,8 +117,9 @@ class Counter {
         ++refused;
       else if (!options_.kernels)
         list(config);
-      return true;
+      return !interrupted();
     });
+    if (interrupted()) return fail(ErrorCode::kInterrupted, "interrupted");
     // The library brings its kernels along: it has none to compile.
     if (options_.kernels && !is_vendor)
       for (const Config& kernel : kernels_of(family, context_)) list(kernel);
@@ -130,6 +134,7 @@ class Counter {
           *matmul_ ? fmt::format("{} does not support it", library_.who())
                    : "unavailable: " + matmul_->error().what);
     add(family, "(legal)", report.legal - refused, "");
+    return {};
   }
 
  private:
@@ -219,20 +224,24 @@ Result<int> run(const SpaceOptions& options, const Session& session) {
   if (!options.why.empty()) {
     GEMMSMITH_TRY(const Config config, parse_config(options.why, all_families()));
     Table table({"shape", "config", "rule", "reason"});
-    for (const Problem& problem : problems) explain(config, {problem, target}, library, table);
+    GEMMSMITH_TRY(const Sweep done, sweep(problems, [&](const Problem& problem) -> Result<void> {
+                    explain(config, {problem, target}, library, table);
+                    return {};
+                  }));
     std::cout << table.render(session.format);
-    return 0;
+    return end(done, false);
   }
   Printer printer(session.format, options.limit > 0);
-  for (const Problem& problem : problems) {
-    const SpaceContext context{problem, target};
-    Listing listing;
-    Counter counter(options, context, library, listing);
-    for (const Family* family : families) counter.count(*family);
-    printer.print(context, listing);
-  }
+  GEMMSMITH_TRY(const Sweep done, sweep(problems, [&](const Problem& problem) -> Result<void> {
+                  const SpaceContext context{problem, target};
+                  Listing listing;
+                  Counter counter(options, context, library, listing);
+                  for (const Family* family : families) GEMMSMITH_CHECK(counter.count(*family));
+                  printer.print(context, listing);
+                  return {};
+                }));
   printer.finish();
-  return 0;
+  return end(done, false);
 }
 
 }  // namespace

@@ -115,7 +115,11 @@ Result<void> WorkerBench::open_worker() {
   GEMMSMITH_TRY(device_, device_from_json(about["device"].dump()));
   device_.uuid = about.value("uuid", std::string());
   device_.compiler_version = kernels_->version();
-  GEMMSMITH_TRY(architecture_, compile_architecture(device_.target.compute_capability));
+  auto architecture = compile_architecture(device_.target.compute_capability);
+  if (!architecture)
+    return fail(ErrorCode::kEnvironment, "cannot use cuda:{} ({}): {}; choose another device",
+                ordinal_, device_.target.name, architecture.error().what);
+  architecture_ = *std::move(architecture);
   GEMMSMITH_TRY(const std::string harness, kernels_->utility_cubin("harness.cu", architecture_));
   GEMMSMITH_TRY(const std::string reference,
                 kernels_->utility_cubin("reference.cu", architecture_));

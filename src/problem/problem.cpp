@@ -129,8 +129,9 @@ Result<Problem> make_problem(Problem problem) {
   if (problem.ldc == 0) problem.ldc = problem.ldd;
   GEMMSMITH_CHECK(check_ld("lda", problem.lda, packed_lda(problem)));
   GEMMSMITH_CHECK(check_ld("ldb", problem.ldb, packed_ldb(problem)));
-  GEMMSMITH_CHECK(check_ld("ldc", problem.ldc, packed_ldd(problem)));
+  // ldd first: ldc may only repeat it.
   GEMMSMITH_CHECK(check_ld("ldd", problem.ldd, packed_ldd(problem)));
+  GEMMSMITH_CHECK(check_ld("ldc", problem.ldc, packed_ldd(problem)));
   return problem;
 }
 

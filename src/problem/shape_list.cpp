@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/interrupt.h"
 #include "base/numbers.h"
 
 namespace gemmsmith {
@@ -245,6 +246,12 @@ Result<std::vector<std::optional<Column>>> read_header(const std::vector<std::st
   return columns;
 }
 
+// Lists of millions of lines take a while.
+Result<void> may_go_on(const std::string& file, std::size_t line) {
+  if (interrupted()) return fail(ErrorCode::kInterrupted, "interrupted at {}:{}", file, line);
+  return {};
+}
+
 Result<std::vector<Problem>> parse_csv(std::string_view text, const std::string& file,
                                        const Problem& defaults) {
   CsvReader reader(text, file);
@@ -256,6 +263,7 @@ Result<std::vector<Problem>> parse_csv(std::string_view text, const std::string&
   GEMMSMITH_TRY(const auto columns, read_header(record, file, reader.line()));
   Collector collector(file, defaults);
   while (true) {
+    GEMMSMITH_CHECK(may_go_on(file, reader.line()));
     GEMMSMITH_TRY(const bool has_record, reader.next(record));
     if (!has_record) return collector.take();
     if (record.size() != columns.size())
@@ -291,6 +299,7 @@ Result<std::vector<Problem>> parse_json_lines(std::string_view text, const std::
                                               const Problem& defaults) {
   Collector collector(file, defaults);
   for (std::size_t line = 1; !text.empty(); ++line) {
+    GEMMSMITH_CHECK(may_go_on(file, line));
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view row = trim(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));

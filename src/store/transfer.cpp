@@ -9,6 +9,8 @@
 #include "store/rows.h"
 #include "store/state.h"
 #include "store/store.h"
+#include "vendor/all_families.h"
+#include "vendor/cublaslt_family.h"
 
 namespace gemmsmith {
 
@@ -155,7 +157,7 @@ class Line {
     Winner& w = row.winner;
     w.problem = parsed("problem", &parse_problem_key);
     w.source = parsed("source", &parse_winner_source);
-    w.config = text("config");
+    w.config = winner_config(w.source);
     w.kernel_hash = text("kernel_hash");
     w.chained_us = amount("chained_us");
     w.chained_ratio = amount("chained_ratio");
@@ -169,6 +171,19 @@ class Line {
   }
 
  private:
+  // A winner is launched by its config's text, so one that means nothing here must not get in.
+  std::string winner_config(WinnerSource source) const {
+    std::string config = text("config");
+    if (source == WinnerSource::kLtTuned && config.empty()) return config;
+    const auto parsed = parse_config(config, all_families());
+    if (!parsed) throw parsed.error();
+    if (vendor::is_vendor(*parsed) == (source == WinnerSource::kKernel))
+      throw Error{ErrorCode::kBadInput, fmt::format("config: {} is of another family than source "
+                                                    "'{}' says",
+                                                    config, name(source))};
+    return config;
+  }
+
   json object_;
 };
 

@@ -66,6 +66,35 @@ TEST(Files, ATargetThatCannotBeReplacedStays) {
   EXPECT_EQ(file_count(folder.path()), 1u) << "the temporary file is gone";
 }
 
+// Links to where files are kept are the user's: writing must not cut them.
+TEST(Files, WritingThroughALinkReplacesItsTarget) {
+  namespace fs = std::filesystem;
+  const ScratchFolder folder;
+  fs::create_directories(folder / "there");
+  ASSERT_TRUE(write_file_atomic(folder / "there" / "f", "old"));
+  fs::create_symlink("there/f", folder / "relative");
+  fs::create_symlink(folder / "relative", folder / "chain");
+  fs::create_symlink(folder / "there" / "new", folder / "dangling");
+  ASSERT_TRUE(write_file_atomic(folder / "relative", "one"));
+  EXPECT_EQ(*read_file(folder / "there" / "f"), "one");
+  ASSERT_TRUE(write_file_atomic(folder / "chain", "two"));
+  EXPECT_EQ(*read_file(folder / "there" / "f"), "two");
+  ASSERT_TRUE(write_file_atomic(folder / "dangling", "three"));
+  EXPECT_EQ(*read_file(folder / "there" / "new"), "three");
+  for (const char* link : {"relative", "chain", "dangling"})
+    EXPECT_TRUE(fs::is_symlink(folder / link)) << link;
+  EXPECT_EQ(file_count(folder / "there"), 2U) << "the temporary files are gone";
+}
+
+TEST(Files, ALinkToItselfIsRefusedByName) {
+  const ScratchFolder folder;
+  std::filesystem::create_symlink("loop", folder / "loop");
+  const auto written = write_file_atomic(folder / "loop", "x");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().what,
+            "cannot write " + (folder / "loop").string() + ": Too many levels of symbolic links");
+}
+
 // A full disk, as a limit on the size of files in a child process.
 TEST(Files, AFullDiskLeavesTheOldFile) {
   const ScratchFolder folder;

@@ -113,7 +113,10 @@ TEST(RecordedRun, StoreSurvivesExportAndImport) {
   ASSERT_EQ(run_program({"tune", "--device", kRecording, "--shapes", kShapes, "--store", store})
                 .exit_code,
             0);
+  std::filesystem::create_symlink("kept.jsonl", folder + "/a.jsonl");
   ASSERT_EQ(run_program({"store", "export", folder + "/a.jsonl", "--store", store}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder + "/a.jsonl"));
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder + "/kept.jsonl"));
   ASSERT_EQ(
       run_program({"store", "import", folder + "/a.jsonl", "--store", folder + "/b.db"}).exit_code,
       0);

@@ -4,10 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <sstream>
 
 extern char** environ;
@@ -22,12 +24,14 @@ class Folders {
     for (const std::string& folder : made_) std::filesystem::remove_all(folder, ignored);
   }
   std::string make() {
+    const std::lock_guard lock(mutex_);  // programs may be run side by side
     std::string pattern = (std::filesystem::temp_directory_path() / "gemmsmith-XXXXXX").string();
     made_.emplace_back(mkdtemp(pattern.data()));
     return made_.back();
   }
 
  private:
+  std::mutex mutex_;
   std::vector<std::string> made_;
 };
 
@@ -45,9 +49,10 @@ std::string fresh_folder() {
   return folders.make();
 }
 
-ProgramResult run_program(const std::vector<std::string>& arguments, const Variables& environment,
-                          std::optional<unsigned> user) {
-  const std::string folder = fresh_folder();
+namespace {
+
+pid_t start_program(const std::vector<std::string>& arguments, const Variables& environment,
+                    std::optional<unsigned> user, const std::string& folder) {
   const std::string out = folder + "/out";
   const std::string err = folder + "/err";
   std::map<std::string, std::string> values;
@@ -86,10 +91,40 @@ ProgramResult run_program(const std::vector<std::string>& arguments, const Varia
     execve(GEMMSMITH_PROGRAM, argv.data(), envp.data());
     _exit(127);
   }
+  return child;
+}
+
+ProgramResult result_of(int status, const std::string& folder) {
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          contents(folder + "/out"), contents(folder + "/err")};
+}
+
+}  // namespace
+
+ProgramResult run_program(const std::vector<std::string>& arguments, const Variables& environment,
+                          std::optional<unsigned> user) {
+  const std::string folder = fresh_folder();
+  const pid_t child = start_program(arguments, environment, user, folder);
   int status = 0;
   waitpid(child, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents(out),
-          contents(err)};
+  return result_of(status, folder);
+}
+
+ProgramResult run_interrupted(const std::vector<std::string>& arguments,
+                              const Variables& environment,
+                              const std::function<bool(const std::string& folder)>& ready) {
+  const std::string folder = fresh_folder();
+  const pid_t child = start_program(arguments, environment, {}, folder);
+  int status = 0;
+  bool told = false;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (!told && ready(folder)) {
+      kill(child, SIGINT);
+      told = true;
+    }
+    usleep(2000);
+  }
+  return result_of(status, folder);
 }
 
 }  // namespace gemmsmith::test

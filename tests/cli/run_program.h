@@ -1,6 +1,7 @@
 // run_program.h -- runs the built command line as a user would and keeps what it printed.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +22,12 @@ using Variables = std::vector<std::pair<std::string, std::optional<std::string>>
 // test's own, changed by `environment`. As another user where `user` is given (needs root).
 ProgramResult run_program(const std::vector<std::string>& arguments,
                           const Variables& environment = {}, std::optional<unsigned> user = {});
+
+// The same, sent one SIGINT as soon as `ready` holds; it is asked every few milliseconds with the
+// folder where the program's output so far is, as files "out" and "err".
+ProgramResult run_interrupted(const std::vector<std::string>& arguments,
+                              const Variables& environment,
+                              const std::function<bool(const std::string& folder)>& ready);
 
 // A new empty folder, removed when the process ends.
 std::string fresh_folder();

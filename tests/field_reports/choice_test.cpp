@@ -152,6 +152,30 @@ TEST(FieldReports, G7_NoFailedCandidateOfARecordingIsEverChosen) {
     }
 }
 
+// The same, asked for by name: the failure has its name, and there is a line that repeats it.
+TEST(FieldReports, G7_AFailureOfARecordingIsNamed) {
+  for (const Status status : {Status::kTimeout, Status::kFault, Status::kWrong,
+                              Status::kNondeterministic, Status::kLaunch}) {
+    SmallRecording recording;
+    recording.bad = 1;
+    recording.bad_status = status;
+    const std::string device = recording.write(fresh_folder());
+    for (const char* verb : {"verify", "bench", "eval"}) {
+      const ProgramResult result = run_program({verb, "--device", device, "--mnk", "64_4096_64",
+                                                "--config", SmallRecording::config(1), "--json"});
+      EXPECT_EQ(result.exit_code, 1) << verb << " " << name(status);
+      EXPECT_NE(result.out.find(std::string("\"status\": \"") + name(status) + "\""),
+                std::string::npos)
+          << verb << " " << result.out;
+      EXPECT_NE(result.err.find("64_4096_64 " + SmallRecording::config(1) + ": " + name(status)),
+                std::string::npos)
+          << verb << " " << result.err;
+      EXPECT_NE(result.err.find("  repeat with: gemmsmith " + std::string(verb)), std::string::npos)
+          << result.err;
+    }
+  }
+}
+
 // M6: the list decides, in either form; a repeated line counts once, and nothing else is tuned.
 TEST(FieldReports, M6_TunesExactlyTheList) {
   SmallRecording recording;

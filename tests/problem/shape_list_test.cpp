@@ -7,6 +7,7 @@
 #include <rapidcheck/gtest.h>
 #include <fstream>
 
+#include "base/interrupt.h"
 #include "support/scratch.h"
 
 namespace gemmsmith {
@@ -170,6 +171,18 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"json_fraction", "{\"m\":1.5,\"n\":2,\"k\":3}",
                     "shapes.csv:1: m: '1.5' is not a whole number"}),
     [](const auto& test) { return std::string(test.param.label); });
+
+TEST(ShapeList, OneInterruptEndsALongOne) {
+  set_interrupted(true);
+  const auto csv = parse_shape_list("m,n,k\n1,2,3\n", "shapes.csv", {});
+  const auto json = parse_shape_list("{\"m\":1,\"n\":2,\"k\":3}\n", "shapes.jsonl", {});
+  set_interrupted(false);
+  ASSERT_FALSE(csv);
+  EXPECT_EQ(csv.error().code, ErrorCode::kInterrupted);
+  EXPECT_EQ(csv.error().what, "interrupted at shapes.csv:1");
+  ASSERT_FALSE(json);
+  EXPECT_EQ(json.error().what, "interrupted at shapes.jsonl:1");
+}
 
 TEST(ShapeListFile, IsReadFromDisk) {
   const testing::ScratchFolder folder;

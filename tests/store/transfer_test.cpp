@@ -102,6 +102,50 @@ TEST_F(ImportTest, NamesTheLineAndTheFault) {
             ": a measurement of 64_64_64 f16/f32 tn names run 'r1', which has no line");
 }
 
+TEST_F(ImportTest, RefusesAWinnerWhoseConfigMeansNothing) {
+  const auto with = [&](const std::string& config, const char* source = "kernel") {
+    std::string text =
+        changed("\"source\":\"kernel\"", std::string("\"source\":\"") + source + "\"");
+    const std::size_t winner = text.rfind("\"config\":\"sm90_ws:n1\"");
+    EXPECT_NE(winner, std::string::npos);
+    return text.replace(winner, std::string("\"config\":\"sm90_ws:n1\"").size(),
+                        "\"config\":\"" + config + "\"");
+  };
+  // Line 5: header, run, two measurements, winner.
+  EXPECT_EQ(error_of(with("sm90_wz:n1")),
+            ":5: config 'sm90_wz:n1': no family or preset of that name; the families are sm90_ws, "
+            "sm80_mma, cublaslt");
+  EXPECT_EQ(error_of(with("sm90_ws:q1"))
+                .rfind(":5: config 'sm90_ws:q1': 'q1' is no parameter of sm90_ws; it has w (", 0),
+            0U);
+  EXPECT_EQ(error_of(with("")),
+            ":5: config '': no family or preset of that name; the families are sm90_ws, sm80_mma, "
+            "cublaslt");
+  EXPECT_EQ(error_of(with("cublaslt:a66")),
+            ":5: config: cublaslt:a66 is of another family than source 'kernel' says");
+  EXPECT_EQ(error_of(with("sm90_ws:n1", "vendor")),
+            ":5: config: sm90_ws:n1 is of another family than source 'vendor' says");
+  EXPECT_EQ(error_of(with("sm90_ws:n1", "lt_tuned")),
+            ":5: config: sm90_ws:n1 is of another family than source 'lt_tuned' says");
+}
+
+// Where nothing won, the library's own choice may have no text.
+TEST_F(ImportTest, TakesEverySourceWithAConfigOfItsOwn) {
+  for (const auto& [source, config] :
+       {std::pair("kernel", "sm80_mma:m128"), std::pair("vendor", "cublaslt:a66.t20"),
+        std::pair("lt_tuned", "cublaslt:a66.t20"), std::pair("lt_tuned", "")}) {
+    std::string text =
+        changed("\"source\":\"kernel\"", std::string("\"source\":\"") + source + "\"");
+    const std::string old = "\"config\":\"sm90_ws:n1\"";
+    text.replace(text.rfind(old), old.size(), std::string("\"config\":\"") + config + "\"");
+    ASSERT_TRUE(write_file_atomic(file("good.jsonl"), text));
+    Store store = must_open(file(std::string(source) + config + ".db"));
+    const auto report = store.import_json_lines(file("good.jsonl"));
+    ASSERT_TRUE(report) << report.error().what;
+    EXPECT_EQ(report->winners, 1);
+  }
+}
+
 DeviceInfo h200_info() {
   DeviceInfo info;
   info.target = *known_target("h200");
