@@ -95,13 +95,19 @@ bool read_matrix(const RealBlas& real, cublasLtMatrixLayout_t layout, Matrix& ma
 // Attributes that change what is computed, and the value that changes nothing. One that the library
 // does not know cannot have been set.
 bool has_only_defaults(const RealBlas& real, cublasLtMatmulDesc_t operation) {
-  constexpr cublasLtMatmulDescAttributes_t kPointers[] = {
-      CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,     CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
-      CUBLASLT_MATMUL_DESC_C_SCALE_POINTER,     CUBLASLT_MATMUL_DESC_D_SCALE_POINTER,
-      CUBLASLT_MATMUL_DESC_AMAX_D_POINTER,      CUBLASLT_MATMUL_DESC_D_OUT_SCALE_POINTER,
-      CUBLASLT_MATMUL_DESC_EMULATION_DESCRIPTOR};
-  for (const auto attribute : kPointers)
-    if (const void* pointer = nullptr; read(real, operation, attribute, pointer) && pointer)
+  // By number: headers older than the library lack names. 36 is the scale of D's output, 38 the
+  // descriptor of emulation.
+  constexpr int kPointers[] = {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                               CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+                               CUBLASLT_MATMUL_DESC_C_SCALE_POINTER,
+                               CUBLASLT_MATMUL_DESC_D_SCALE_POINTER,
+                               CUBLASLT_MATMUL_DESC_AMAX_D_POINTER,
+                               36,
+                               38};
+  for (const int attribute : kPointers)
+    if (const void* pointer = nullptr;
+        read(real, operation, static_cast<cublasLtMatmulDescAttributes_t>(attribute), pointer) &&
+        pointer != nullptr)
       return false;
   // 27 and 28: chunks of D and their counters in cuBLASLt 12, whose names 13 no longer has.
   constexpr int kZeros[] = {CUBLASLT_MATMUL_DESC_TRANSC, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, 27,
