@@ -97,7 +97,7 @@ bool Server::serve(GemmCall& call) {
   call.reason = Reason::kNoPlan;
   if (handle_ == nullptr) return false;
   // Without a table there is nothing to find, but something to record where that is asked for.
-  if (!has_table_ && !runtime::MissList::of_process().is_recording()) return false;
+  if (!has_table_ && !runtime::MissList::is_recorded_by_process()) return false;
   const auto allowed = call.allows_vendor_plans ? runtime::Handle::Allowed::kKernelsAndVendor
                                                 : runtime::Handle::Allowed::kKernels;
   const auto served = handle_->run_if_planned(call.problem, arguments_of(call), allowed);

@@ -57,8 +57,9 @@ bool is_worth_tuning(Rejection rejection) {
 
 // Tells of a problem that no plan serves, once.
 void note_miss(const Driver& driver, const Call& call, Rejection rejection) {
+  if ((!MissList::is_recorded_by_process() && !has_log_sink()) || !is_worth_tuning(rejection))
+    return;
   MissList& misses = MissList::of_process();
-  if ((!misses.is_recording() && !has_log_sink()) || !is_worth_tuning(rejection)) return;
   if (misses.note(call.problem) && has_log_sink())
     log_to_sink(GEMMSMITH_LOG_HINT, fmt::format("no plan serves {}: {}", describe(call.problem),
                                                 reason_text(rejection)));
@@ -92,6 +93,8 @@ void choose_and_bind(ResidentTable* resident, DeviceState& device, const Call& c
 }
 
 Handle::Handle() : id_(next_epoch()), driver_(load_driver()) {
+  // Made here rather than by a call, which may be captured.
+  if (MissList::is_recorded_by_process()) MissList::of_process();
   if (!driver_) return;
   CUcontext context = nullptr;
   if ((*driver_)->CtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr)
@@ -100,7 +103,7 @@ Handle::Handle() : id_(next_epoch()), driver_(load_driver()) {
 }
 
 Handle::~Handle() {
-  MissList::of_process().write();
+  if (MissList::is_recorded_by_process()) MissList::of_process().write();
   if (!driver_) return;
   for (std::atomic<Place*>& slot : places_) {
     std::unique_ptr<Place> place(slot.load());

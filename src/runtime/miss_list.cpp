@@ -72,10 +72,23 @@ bool append(const std::string& path, std::string text) {
 
 MissList::MissList(std::string path) : path_(with_process_number(std::move(path))) {}
 
+namespace {
+
+const std::string& recorded_file() {
+  static const auto* const path = [] {
+    const char* named = std::getenv("GEMMSMITH_RECORD");
+    return new std::string(named != nullptr ? named : "");
+  }();
+  return *path;
+}
+
+}  // namespace
+
+bool MissList::is_recorded_by_process() { return !recorded_file().empty(); }
+
 MissList& MissList::of_process() {
   static MissList* const list = [] {
-    const char* path = std::getenv("GEMMSMITH_RECORD");
-    auto* made = new MissList(path != nullptr ? path : "");
+    auto* made = new MissList(recorded_file());
     if (made->is_recording()) std::atexit([] { of_process().write(); });
     return made;
   }();

@@ -24,8 +24,10 @@ class MissList {
   // `path` empty: nothing is written. "%i" in it stands for the process's number.
   explicit MissList(std::string path);
 
-  // The process's, with GEMMSMITH_RECORD's file as it was at the first call. Never destroyed; the
-  // rest is written when the process exits.
+  // Whether GEMMSMITH_RECORD names a file, as it was at the first call.
+  static bool is_recorded_by_process();
+  // The process's, with that file. Made (a megabyte) at the first call, which is left to those that
+  // have something to note. Never destroyed; the rest is written when the process exits.
   static MissList& of_process();
 
   // Whether it is the first time, and there was room.
