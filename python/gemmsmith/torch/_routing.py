@@ -1,7 +1,6 @@
 """enable(): torch's own products take tuned plans, in eager code and under torch.compile."""
 
 import threading
-import warnings
 
 import torch
 
@@ -30,10 +29,8 @@ def enable() -> _Enabled:
     global _depth
     with _lock:
         if _depth == 0:
-            # torch warns that an operator is overridden, which is what was asked for.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                library.gemmsmith_torch_set_routing(1)
+            # torch says once, on stderr, that an operator is overridden: what was asked for.
+            library.gemmsmith_torch_set_routing(1)
             _inductor.install()
         _depth += 1
     return _Enabled()
