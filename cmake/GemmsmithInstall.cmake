@@ -15,6 +15,10 @@ if(TARGET gemmsmith_shared)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/gemmsmith
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
+  if(TARGET gemmsmith_preload)
+    install(TARGETS gemmsmith_preload LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
+
   set(gemmsmith_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gemmsmith)
   install(EXPORT gemmsmithTargets NAMESPACE gemmsmith:: DESTINATION ${gemmsmith_package_dir})
   configure_package_config_file(

@@ -4,6 +4,7 @@ option(GEMMSMITH_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(GEMMSMITH_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 option(GEMMSMITH_BUILD_FUZZERS "Build the fuzz targets (Clang's libFuzzer; see scripts/fuzz.sh)" OFF)
 option(GEMMSMITH_LEARNER "Build the learner of gemmsmith train where libtorch is installed" ON)
+option(GEMMSMITH_BUILD_TORCH "Build the operators for PyTorch (needs a Python that has torch)" OFF)
 set(GEMMSMITH_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, for example address,undefined")
 
 set(CMAKE_CXX_STANDARD 20)

@@ -50,6 +50,23 @@ for program in vendor_check gpu_runtime_tests; do
   if [ -n "$path" ]; then lane "$program" "$path"; else note "$program: unavailable: not built"; fi
 done
 
+# The faces that serve: host cost side by side, then PyTorch alone, preloaded and routed. Another
+# Python than python3 is named in GEMMSMITH_PYTHON.
+plans=${GEMMSMITH_PLANS:-data/plans/h200_f16_f32_tn.plans}
+host_cost=$(find_program gpu_host_cost)
+if [ -n "$host_cost" ]; then lane gpu_host_cost "$host_cost" "$plans"; else note "gpu_host_cost: unavailable: not built"; fi
+python=${GEMMSMITH_PYTHON:-python3}
+preload=$(find "$build" -name libgemmsmith_blas.so 2>/dev/null | head -n 1)
+package=$(find "$build" -type d -path '*tests/python/package' 2>/dev/null | head -n 1)
+if ! "$python" -c "import torch" 2>/dev/null; then
+  note "torch: unavailable: $python has no torch"
+elif [ -z "$preload" ]; then
+  note "torch: unavailable: libgemmsmith_blas.so is not built"
+else
+  lane torch "$python" tests/gpu/torch_check.py --preload "$preload" --package "$package" \
+    --plans "$plans" --out "$results/torch"
+fi
+
 # The sanitizer watches launches of our families alone: vendor kernels confuse its tools.
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 watched=DirectTest.FamiliesOnRaggedAndTinyShapes

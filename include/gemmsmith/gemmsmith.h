@@ -1,7 +1,7 @@
 /* gemmsmith.h -- the C API of gemmsmith: matrix products by kernels that were tuned, proved right
  * and kept in a plan table, with cuBLASLt for every problem that no plan covers.
  *
- *   D = alpha * op(A) * op(B) + beta * C        A, B, C, D of one 16-bit type, column-major
+ *   D = act(alpha * op(A) * op(B) + beta * C + bias)     16-bit operands, column-major
  *
  * This header needs neither the CUDA toolkit nor C++; it compiles as C99 and as C++.
  *
@@ -20,19 +20,22 @@
  *     small is refused; so is a larger problem of which the unknown part is not all zero.
  *  6. Arguments are checked in a fixed order before anything is launched, and the first that breaks
  *     a rule is reported: handle; problem, its size, transa, transb, type, compute_type,
- *     pointer_mode, m, n, k, lda, ldb, ldc, ldd; alpha, beta; then, unless m or n is 0: A, B, C, D,
- *     workspace. Leading dimensions are checked for empty matrices, too.
- *  7. m = 0 or n = 0 succeeds and does nothing. k = 0 computes D = beta * C.
+ *     pointer_mode, m, n, k, lda, ldb, ldc, ldd, epilogue, output, batch, strides, bias; alpha,
+ *     beta; then, unless m or n is 0: A, B, C, D, workspace. Leading dimensions are
+ *     checked for empty matrices, too.
+ *  7. m = 0 or n = 0 succeeds and does nothing. k = 0 computes D = beta * C (without epilogue and
+ *     with 16-bit output; else it is refused).
  *  8. alpha and beta point to a float, or with GEMMSMITH_COMPUTE_16F to an IEEE half: on the host,
- *     or with GEMMSMITH_POINTER_MODE_DEVICE on the device. Host values are read before the call
- *     returns, device values when the product runs.
+ *     at any address, or with GEMMSMITH_POINTER_MODE_DEVICE on the device. Host values are read
+ *     before the call returns, device values when the product runs.
  *  9. Host values that are 0: with beta = 0, C is not read and may be NULL, and its NaNs do not
  *     reach D; with alpha = 0 or k = 0, the same holds for A and B. Device values are unknown at
  *     the time of the call: the pointers must then be valid, beta = 0 still does not let C into D,
  *     and with alpha = 0 NaNs of A and B may reach D.
- * 10. Every pointer must be a multiple of its element's size; workspace of 256 bytes. D may equal
- *     C, with ldc = ldd. No other overlap of D with an operand is allowed; D equal to A or B is
- *     refused, anything else is the caller's to avoid.
+ * 10. Every device pointer must be a multiple of its element's size; workspace of 256 bytes. D may
+ *     equal C, with ldc = ldd. No other overlap of D with an operand is allowed; D equal to A or B
+ *     is refused, anything else is the caller's to avoid. Inputs of a batch may overlap (a stride
+ *     of 0 repeats one matrix); outputs that overlap are refused.
  * 11. The work is enqueued on `stream` of the thread's current context and nothing waits. A thread
  *     with no current context gets device 0's primary one, as in the CUDA runtime. Faults on the
  *     device surface at the next synchronisation.
@@ -53,6 +56,13 @@
  *     device and arguments give the same kernel and the same bits.
  * 16. gemmsmithDestroy unloads the kernels: finish the work that uses them and destroy the graphs
  *     that hold them first, and destroy the handle before the contexts in which it was used.
+ * 17. Batches, epilogues and f32 output are served by cuBLASLt today, whose epilogues are those
+ *     that gemmsmithGetCapability lists; others are refused with GEMMSMITH_STATUS_NOT_SUPPORTED.
+ *     D = act(alpha * op(A) * op(B) + beta * C + bias): the bias is added before the activation,
+ *     and a residual is C with beta = 1.
+ * 18. With GEMMSMITH_RECORD=FILE in the environment, each problem that no plan served is appended
+ * to FILE once, as a shape list for `gemmsmith tune --shapes FILE`. At most 4096 problems are kept;
+ *     nothing is written while a stream captures.
  */
 #ifndef GEMMSMITH_GEMMSMITH_H_
 #define GEMMSMITH_GEMMSMITH_H_
@@ -113,7 +123,27 @@ typedef enum {
   GEMMSMITH_POINTER_MODE_DEVICE = 1
 } gemmsmithPointerMode_t;
 
+/* What happens to alpha * op(A) * op(B) + beta * C: at most one activation, or-ed with a bias.
+ * Where cuBLASLt has the same epilogue, its value. */
+typedef enum {
+  GEMMSMITH_EPILOGUE_NONE = 0,
+  GEMMSMITH_EPILOGUE_RELU = 2,         /* max(x, 0) */
+  GEMMSMITH_EPILOGUE_BIAS = 4,         /* bias[i] is added to row i of D */
+  GEMMSMITH_EPILOGUE_GELU_TANH = 32,   /* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
+  GEMMSMITH_EPILOGUE_GELU_ERF = 65536, /* x/2 (1 + erf(x / sqrt(2))) */
+  GEMMSMITH_EPILOGUE_SILU = 131072     /* x / (1 + exp(-x)) */
+} gemmsmithEpilogue_t;
+
+/* The type of C and D. The bias has it, too. */
+typedef enum {
+  GEMMSMITH_OUTPUT_AS_TYPE = 0, /* that of A and B */
+  GEMMSMITH_OUTPUT_32F = 1      /* float; with GEMMSMITH_COMPUTE_32F only */
+} gemmsmithOutput_t;
+
 typedef struct gemmsmithContext* gemmsmithHandle_t;
+
+/* A problem that was checked and looked up once, to be run many times. */
+typedef struct gemmsmithPlan* gemmsmithPlan_t;
 
 /* cudaStream_t and CUstream are this same pointer type. */
 typedef struct CUstream_st* gemmsmithStream_t;
@@ -136,6 +166,15 @@ typedef struct {
   int64_t ldb;
   int64_t ldc;
   int64_t ldd;
+  /* Below: 0 everywhere is one plain product, and a size of 80 leaves these out. */
+  int32_t epilogue; /* gemmsmithEpilogue_t */
+  int32_t output;   /* gemmsmithOutput_t */
+  int64_t batch;    /* products in one call, 0 counting as 1 */
+  int64_t stride_a; /* elements from one matrix of the batch to the next; not negative */
+  int64_t stride_b;
+  int64_t stride_c;
+  int64_t stride_d;
+  const void* bias; /* device memory, with GEMMSMITH_EPILOGUE_BIAS; one for the whole batch */
 } gemmsmithProblem_t;
 
 /* What serves a problem. */
@@ -162,8 +201,37 @@ typedef struct {
   char reason[256];         /* why not a plan; "" with GEMMSMITH_MATCH_EXACT */
 } gemmsmithPlanInfo_t;
 
+/* What a library can do, whose header may be older or newer than this one. */
+typedef enum {
+  GEMMSMITH_CAPABILITY_MAX_BATCH = 0,       /* the most products in one call */
+  GEMMSMITH_CAPABILITY_EPILOGUES = 1,       /* every gemmsmithEpilogue_t that is served, or-ed */
+  GEMMSMITH_CAPABILITY_FUSED_EPILOGUES = 2, /* those that kernels of a plan table serve */
+  GEMMSMITH_CAPABILITY_F32_OUTPUT = 3,      /* 1: GEMMSMITH_OUTPUT_32F is served */
+  GEMMSMITH_CAPABILITY_PLAN_VERSION = 4,    /* of the plan tables that are read */
+  GEMMSMITH_CAPABILITY_OLDEST_ARCH = 5      /* 80: kernels exist for sm_80 and later */
+} gemmsmithCapability_t;
+
+/* cublasLt's levels. */
+typedef enum {
+  GEMMSMITH_LOG_ERROR = 1, /* a call failed */
+  GEMMSMITH_LOG_HINT = 3,  /* a problem that no plan serves, once each, and why */
+  GEMMSMITH_LOG_INFO = 4   /* a plan table was taken or refused */
+} gemmsmithLogLevel_t;
+
+/* May be called on any thread, several at once, and inside captures: it must not call CUDA. */
+typedef void (*gemmsmithLogCallback_t)(gemmsmithLogLevel_t level, const char* text, void* user);
+
 /* The library's GEMMSMITH_VERSION, which may differ from the header's. */
 GEMMSMITH_API int gemmsmithGetVersion(void);
+
+/* GEMMSMITH_STATUS_NOT_SUPPORTED for a capability that this library does not know. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithGetCapability(gemmsmithCapability_t capability,
+                                                       int64_t* value);
+
+/* For the whole process; NULL, as at the start, for none. Text of a replaced callback's user must
+ * live on while other threads may be inside it. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithSetLogCallback(gemmsmithLogCallback_t callback,
+                                                        void* user);
 
 /* "GEMMSMITH_STATUS_INVALID_VALUE", or "unknown status". Never NULL. */
 GEMMSMITH_API const char* gemmsmithGetStatusName(gemmsmithStatus_t status);
@@ -209,6 +277,27 @@ GEMMSMITH_API gemmsmithStatus_t gemmsmithGetWorkspaceSize(gemmsmithHandle_t hand
 GEMMSMITH_API gemmsmithStatus_t gemmsmithGetPlanInfo(gemmsmithHandle_t handle,
                                                      const gemmsmithProblem_t* problem,
                                                      gemmsmithPlanInfo_t* info);
+
+/* A plan of the current context and the handle's table of now. A repeated run is cheaper than
+ * gemmsmithMatmul: neither the problem nor the context is looked at. Destroy it before the handle;
+ * a later gemmsmithLoadPlanTable does not change it. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithPlanCreate(gemmsmithHandle_t handle,
+                                                    const gemmsmithProblem_t* problem,
+                                                    gemmsmithPlan_t* plan);
+
+/* As gemmsmithGetPlanInfo; workspace_bytes is what gemmsmithPlanRun needs for its free choice. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithPlanGetInfo(gemmsmithPlan_t plan,
+                                                     gemmsmithPlanInfo_t* info);
+
+/* As gemmsmithMatmul, in the plan's context, which must be current. Any number of threads and
+ * streams may run one plan at once. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithPlanRun(gemmsmithPlan_t plan, const void* alpha,
+                                                 const void* A, const void* B, const void* beta,
+                                                 const void* C, void* D, void* workspace,
+                                                 size_t workspace_bytes, gemmsmithStream_t stream);
+
+/* NULL is allowed. No other thread may be using the plan; work that it enqueued goes on. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithPlanDestroy(gemmsmithPlan_t plan);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -1,6 +1,8 @@
 #include "base/paths.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <system_error>
 
 namespace gemmsmith {
 namespace {
@@ -23,6 +25,17 @@ std::optional<std::filesystem::path> xdg(const char* own, const char* variable,
   return std::nullopt;
 }
 
+std::vector<std::string> split_at_colons(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(':', begin), text.size());
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 }  // namespace
 
 std::optional<std::filesystem::path> cache_directory() {
@@ -35,6 +48,20 @@ std::optional<std::filesystem::path> data_directory() {
 
 std::optional<std::filesystem::path> config_directory() {
   return xdg(nullptr, "XDG_CONFIG_HOME", ".config");
+}
+
+std::vector<std::string> plan_files() {
+  if (const char* named = std::getenv("GEMMSMITH_PLANS"); named != nullptr && *named != '\0')
+    return split_at_colons(named);
+  std::vector<std::string> files;
+  const auto folder = data_directory();
+  if (!folder) return files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(*folder / "plans", error), end; !error && it != end;
+       it.increment(error))
+    if (it->path().extension() == ".plans") files.push_back(it->path().string());
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 }  // namespace gemmsmith

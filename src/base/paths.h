@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace gemmsmith {
 
@@ -16,5 +18,9 @@ std::optional<std::filesystem::path> data_directory();
 
 // $XDG_CONFIG_HOME/gemmsmith, else ~/.config/gemmsmith.
 std::optional<std::filesystem::path> config_directory();
+
+// The plan tables that serve where none is named: GEMMSMITH_PLANS, file names separated by colons;
+// else every *.plans of the data folder's plans/, by name. Files may be missing.
+std::vector<std::string> plan_files();
 
 }  // namespace gemmsmith

@@ -61,8 +61,8 @@ int run(int argc, char** argv) {
   const Verb verbs[] = {
       add_tune(app, session),    add_bench(app, session), add_verify(app, session),
       add_eval(app, session),    add_space(app, session), add_explain(app, session),
-      add_compile(app, session), add_store(app, session), add_report(app, session),
-      add_train(app, session),   add_info(app, session)};
+      add_compile(app, session), add_store(app, session), add_export(app, session),
+      add_report(app, session),  add_train(app, session), add_info(app, session)};
   // CLI11 would only say that a subcommand is missing.
   if (argc > 1 && argv[1][0] != '-' &&
       std::none_of(std::begin(verbs), std::end(verbs),

@@ -98,6 +98,23 @@ Result<void> PlanTableWriter::add_vendor_plan(const Problem& problem, const std:
   return add(problem, std::move(plan), validation);
 }
 
+Result<void> PlanTableWriter::add_copy(const PlanTable& table, const PlanEntry& entry) {
+  Plan plan;
+  plan.entry = entry;
+  plan.config = table.text(entry);
+  if (entry.source == PlanSource::kKernel) {
+    const PlanKernel kernel = table.kernel(entry.kernel);
+    Kernel copy = {std::string(kernel.cubin), std::string(kernel.function), kernel.registers,
+                   kernel.static_shared_bytes};
+    plan.kernel = hash128_hex(copy.cubin) + copy.function;
+    kernels_.emplace(plan.kernel, std::move(copy));
+  }
+  if (!plans_.emplace(entry.key, std::move(plan)).second)
+    return fail(ErrorCode::kBadInput, "a plan table holds one plan a problem; {} is one of two",
+                table.text(entry));
+  return {};
+}
+
 Result<std::string> PlanTableWriter::bytes() const {
   StringTable strings;
   for (const std::string& text :

@@ -42,6 +42,8 @@ class PlanTableWriter {
                                const Kernel& kernel, const Validation& validation);
   Result<void> add_vendor_plan(const Problem& problem, const std::string& config,
                                std::int64_t workspace_bytes, const Validation& validation);
+  // A plan of another table, as it is there. The tables should have one origin.
+  Result<void> add_copy(const PlanTable& table, const PlanEntry& entry);
 
   Result<std::string> bytes() const;
   Result<void> write(const std::filesystem::path& path) const;

@@ -4,32 +4,35 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "runtime/translate.h"
 
 namespace gemmsmith::runtime {
 namespace {
 
-constexpr std::size_t kElementBytes = 2;
+constexpr int kElementBytes = 2;
 constexpr std::size_t kWorkspaceAlignment = 256;  // cublasLtMatmul's rule
 
 Result<gemmsmithProblem_t> read_problem(const gemmsmithProblem_t* problem) {
   if (problem == nullptr)
     return fail(ErrorCode::kBadInput, "problem is NULL: pass a gemmsmithProblem_t");
-  const std::uint32_t size = problem->size;
-  if (size < sizeof(gemmsmithProblem_t))
+  const std::size_t size = problem->size;
+  if (size < kFirstProblemBytes)
     return fail(ErrorCode::kBadInput,
                 "problem->size = {}: must be sizeof(gemmsmithProblem_t), which is {}", size,
                 sizeof(gemmsmithProblem_t));
   const auto* bytes = reinterpret_cast<const unsigned char*>(problem);
-  if (std::any_of(bytes + sizeof(gemmsmithProblem_t), bytes + size,
+  if (size > sizeof(gemmsmithProblem_t) &&
+      std::any_of(bytes + sizeof(gemmsmithProblem_t), bytes + size,
                   [](unsigned char byte) { return byte != 0; }))
     return fail(ErrorCode::kUnsupported,
                 "problem->size = {}: this library knows {} bytes and the others are not all zero; "
                 "use a newer library",
                 size, sizeof(gemmsmithProblem_t));
-  gemmsmithProblem_t copy;
-  std::memcpy(&copy, problem, sizeof copy);
+  gemmsmithProblem_t copy = {};
+  std::memcpy(&copy, problem, std::min(size, sizeof copy));
+  copy.size = sizeof copy;
   return copy;
 }
 
@@ -81,22 +84,88 @@ Result<void> check_ld(const char* argument, const char* matrix, std::int64_t ld,
   if (ld < least)
     return fail(ErrorCode::kBadInput, "{} = {}: must be at least {}, the rows of {} as stored",
                 argument, ld, least, matrix);
-  constexpr std::int64_t kMostElements =
-      std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(kElementBytes);
+  constexpr std::int64_t kMostElements = std::numeric_limits<std::int64_t>::max() / kElementBytes;
   if (ld > (kMostElements - rows) / std::max<std::int64_t>(1, columns))
     return fail(ErrorCode::kBadInput, "{} = {}: {} columns of {} would span more than 2^63 bytes",
                 argument, ld, columns, matrix);
   return {};
 }
 
-Result<void> check_pointer(const char* argument, const void* pointer, bool is_needed) {
+Result<void> check_epilogue(const gemmsmithProblem_t& problem) {
+  constexpr std::int32_t kKnown =
+      kServedEpilogues | GEMMSMITH_EPILOGUE_GELU_ERF | GEMMSMITH_EPILOGUE_SILU;
+  const std::int32_t value = problem.epilogue;
+  const std::int32_t activation = value & ~GEMMSMITH_EPILOGUE_BIAS;
+  if ((value & ~kKnown) != 0 || (activation & (activation - 1)) != 0)
+    return fail(ErrorCode::kBadInput,
+                "epilogue = {}: expected at most one activation of gemmsmithEpilogue_t, or-ed with "
+                "GEMMSMITH_EPILOGUE_BIAS (4)",
+                value);
+  if ((value & ~kServedEpilogues) != 0)
+    return fail(ErrorCode::kUnsupported,
+                "epilogue = {}: cuBLASLt has no such epilogue and no kernel serves it yet; apply "
+                "the activation afterwards",
+                value);
+  if (problem.output != GEMMSMITH_OUTPUT_AS_TYPE && problem.output != GEMMSMITH_OUTPUT_32F)
+    return fail(ErrorCode::kBadInput,
+                "output = {}: expected GEMMSMITH_OUTPUT_AS_TYPE (0) or GEMMSMITH_OUTPUT_32F (1)",
+                problem.output);
+  if (problem.output == GEMMSMITH_OUTPUT_32F && problem.compute_type != GEMMSMITH_COMPUTE_32F)
+    return fail(ErrorCode::kUnsupported,
+                "output = GEMMSMITH_OUTPUT_32F (1): needs GEMMSMITH_COMPUTE_32F (68), not {}",
+                problem.compute_type);
+  return {};
+}
+
+// C6: outputs that overlap would be a race. Apart are matrices that follow each other, and those
+// whose columns are interleaved (E4: heads of attention).
+Result<void> check_batch(const gemmsmithProblem_t& problem) {
+  GEMMSMITH_CHECK(check_size("batch", problem.batch));
+  if (problem.batch <= 1) return {};
+  const std::pair<const char*, std::int64_t> strides[] = {{"stride_a", problem.stride_a},
+                                                          {"stride_b", problem.stride_b},
+                                                          {"stride_c", problem.stride_c},
+                                                          {"stride_d", problem.stride_d}};
+  constexpr std::int64_t kMostElements = std::numeric_limits<std::int64_t>::max() / 8;
+  for (const auto& [argument, stride] : strides) {
+    if (stride < 0)
+      return fail(ErrorCode::kBadInput, "{} = {}: must not be negative", argument, stride);
+    if (stride > kMostElements / problem.batch)
+      return fail(ErrorCode::kBadInput, "{} = {}: {} matrices would span more than 2^63 bytes",
+                  argument, stride, problem.batch);
+  }
+  if (problem.m == 0 || problem.n == 0) return {};
+  const bool follow = problem.stride_d >= (problem.n - 1) * problem.ldd + problem.m;
+  const bool interleave = problem.stride_d >= problem.m &&
+                          problem.ldd >= (problem.batch - 1) * problem.stride_d + problem.m;
+  if (!follow && !interleave)
+    return fail(ErrorCode::kBadInput,
+                "stride_d = {}: the {} outputs of {} x {} with ldd {} would overlap",
+                problem.stride_d, problem.batch, problem.m, problem.n, problem.ldd);
+  return {};
+}
+
+Result<void> check_bias(const gemmsmithProblem_t& problem) {
+  if ((problem.epilogue & GEMMSMITH_EPILOGUE_BIAS) == 0) return {};
+  if (problem.bias == nullptr)
+    return fail(ErrorCode::kBadInput,
+                "bias is NULL: GEMMSMITH_EPILOGUE_BIAS needs m values in device memory");
+  const unsigned bytes = problem.output == GEMMSMITH_OUTPUT_32F ? 4 : kElementBytes;
+  if (reinterpret_cast<std::uintptr_t>(problem.bias) % bytes != 0)
+    return fail(ErrorCode::kBadInput, "bias = {}: must be a multiple of {} bytes", problem.bias,
+                bytes);
+  return {};
+}
+
+Result<void> check_pointer(const char* argument, const void* pointer, bool is_needed,
+                           unsigned bytes = kElementBytes) {
   if (pointer == nullptr) {
     if (is_needed) return fail(ErrorCode::kBadInput, "{} is NULL: pass device memory", argument);
     return {};
   }
-  if (reinterpret_cast<std::uintptr_t>(pointer) % kElementBytes != 0)
+  if (reinterpret_cast<std::uintptr_t>(pointer) % bytes != 0)
     return fail(ErrorCode::kBadInput, "{} = {}: must be a multiple of {} bytes", argument, pointer,
-                kElementBytes);
+                bytes);
   return {};
 }
 
@@ -107,6 +176,7 @@ Result<void> check_scalar(const gemmsmithProblem_t& problem, const char* argumen
     return fail(ErrorCode::kBadInput, "{} is NULL: pass a {} in {} memory", argument,
                 problem.compute_type == GEMMSMITH_COMPUTE_16F ? "half" : "float",
                 is_device ? "device" : "host");
+  if (!is_device) return {};  // P8: read byte by byte
   const std::size_t bytes = problem.compute_type == GEMMSMITH_COMPUTE_16F ? 2 : 4;
   if (reinterpret_cast<std::uintptr_t>(pointer) % bytes != 0)
     return fail(ErrorCode::kBadInput, "{} = {}: must be a multiple of {} bytes", argument, pointer,
@@ -121,8 +191,9 @@ Result<void> check_pointers(const gemmsmithProblem_t& problem, const MatmulArgum
   const bool reads_c = !(is_host && scalars.beta == 0);
   GEMMSMITH_CHECK(check_pointer("A", arguments.a, reads_ab));
   GEMMSMITH_CHECK(check_pointer("B", arguments.b, reads_ab));
-  GEMMSMITH_CHECK(check_pointer("C", arguments.c, reads_c));
-  GEMMSMITH_CHECK(check_pointer("D", arguments.d, true));
+  const unsigned bytes = problem.output == GEMMSMITH_OUTPUT_32F ? 4 : kElementBytes;
+  GEMMSMITH_CHECK(check_pointer("C", arguments.c, reads_c, bytes));
+  GEMMSMITH_CHECK(check_pointer("D", arguments.d, true, bytes));
   if (reads_ab && arguments.d == arguments.a)
     return fail(ErrorCode::kBadInput, "D = {}: must not overlap A", arguments.d);
   if (reads_ab && arguments.d == arguments.b)
@@ -130,6 +201,10 @@ Result<void> check_pointers(const gemmsmithProblem_t& problem, const MatmulArgum
   if (reads_c && arguments.d == arguments.c && problem.ldc != problem.ldd)
     return fail(ErrorCode::kBadInput, "ldd = {}: must equal ldc = {} where D is C", problem.ldd,
                 problem.ldc);
+  if (reads_c && arguments.d == arguments.c && problem.batch > 1 &&
+      problem.stride_c != problem.stride_d)
+    return fail(ErrorCode::kBadInput, "stride_d = {}: must equal stride_c = {} where D is C",
+                problem.stride_d, problem.stride_c);
   return {};
 }
 
@@ -145,6 +220,18 @@ Result<void> check_workspace(const MatmulArguments& arguments) {
     return fail(ErrorCode::kBadInput, "workspace_bytes = {}: must be less than 2^63",
                 arguments.workspace_bytes);
   return {};
+}
+
+// Every matrix of a batch is as aligned as the first and the step to the next.
+void lower_to_strides(const vendor::Extras& extras, Problem& problem) {
+  const auto lower = [](int& alignment, std::int64_t stride, std::int64_t element_bytes) {
+    while (alignment > 1 && stride * element_bytes % alignment != 0) alignment /= 2;
+  };
+  const std::int64_t output = extras.has_output ? size_bytes(extras.output) : kElementBytes;
+  lower(problem.alignment.a, extras.stride_a, kElementBytes);
+  lower(problem.alignment.b, extras.stride_b, kElementBytes);
+  lower(problem.alignment.c, extras.stride_c, output);
+  lower(problem.alignment.d, extras.stride_d, output);
 }
 
 // A host scalar in the type that goes with the accumulator.
@@ -176,6 +263,9 @@ Result<gemmsmithProblem_t> check_problem(const gemmsmithProblem_t* problem) {
   GEMMSMITH_CHECK(check_ld("ldb", "B", checked.ldb, tb ? n : k, tb ? k : n));
   GEMMSMITH_CHECK(check_ld("ldc", "C", checked.ldc, m, n));
   GEMMSMITH_CHECK(check_ld("ldd", "D", checked.ldd, m, n));
+  GEMMSMITH_CHECK(check_epilogue(checked));
+  GEMMSMITH_CHECK(check_batch(checked));
+  GEMMSMITH_CHECK(check_bias(checked));
   return checked;
 }
 
@@ -195,6 +285,8 @@ Result<Call> check_call(const gemmsmithProblem_t& problem, const MatmulArguments
   GEMMSMITH_CHECK(check_scalars(problem, arguments));
   Call call;
   call.problem = to_row_major(problem);
+  call.is_plain = is_plain(problem);
+  if (!call.is_plain) call.extras = extras_of(problem);
   call.scalars = read_scalars(problem, arguments.alpha, arguments.beta);
   call.stream = arguments.stream;
   const bool is_host = call.scalars.mode == vendor::ScalarMode::kHost;
@@ -207,9 +299,13 @@ Result<Call> check_call(const gemmsmithProblem_t& problem, const MatmulArguments
   // With beta = 0 C is not read: D stands in for it, so that nothing below sees a null.
   const bool reads_c = !(is_host && call.scalars.beta == 0);
   call.operands = {arguments.b, arguments.a, reads_c ? arguments.c : arguments.d, arguments.d};
-  if (!reads_c) call.problem.ldc = call.problem.ldd;
+  if (!reads_c) {
+    call.problem.ldc = call.problem.ldd;
+    call.extras.stride_c = call.extras.stride_d;
+  }
   call.problem.alignment = {alignment_of(call.operands.a), alignment_of(call.operands.b),
                             alignment_of(call.operands.c), alignment_of(call.operands.d)};
+  if (call.problem.batch > 1) lower_to_strides(call.extras, call.problem);
   call.workspace = {arguments.workspace, static_cast<std::int64_t>(arguments.workspace_bytes)};
   return call;
 }

@@ -27,6 +27,8 @@ struct MatmulArguments {
 // The same checked and in our own terms: row-major, operands exchanged.
 struct Call {
   Problem problem;  // alpha and beta of the host (with device scalars: 1 and 1), real alignment
+  vendor::Extras extras;
+  bool is_plain = true;  // nothing in `extras` and no batch: plans may serve it
   vendor::Scalars scalars;
   vendor::Operands operands;
   vendor::Workspace workspace;
@@ -38,8 +40,21 @@ struct Call {
   }
 };
 
-// Reads a problem of any accepted size and checks it. kBadInput, or kUnsupported for a type that
-// the library does not compute.
+// Before 0.2 the structure ended with ldd: that size is accepted for ever.
+constexpr std::size_t kFirstProblemBytes = 80;
+
+// Every epilogue that cuBLASLt has, or-ed; and those that kernels have.
+constexpr std::int32_t kServedEpilogues =
+    GEMMSMITH_EPILOGUE_RELU | GEMMSMITH_EPILOGUE_BIAS | GEMMSMITH_EPILOGUE_GELU_TANH;
+constexpr std::int32_t kFusedEpilogues = 0;
+
+// Whether the problem asks for one product without epilogue, in its operands' type.
+inline bool is_plain(const gemmsmithProblem_t& problem) {
+  return problem.batch <= 1 && problem.epilogue == 0 && problem.output == 0;
+}
+
+// Reads a problem of any accepted size, as one of this header's size, and checks it. kBadInput, or
+// kUnsupported for a type that the library does not compute.
 Result<gemmsmithProblem_t> check_problem(const gemmsmithProblem_t* problem);
 
 // That alpha and beta can be read. The problem needs a valid pointer mode and compute type.

@@ -4,14 +4,23 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <limits>
+#include <memory>
 #include <new>
 #include <string_view>
 
+#include "plan/plan_table_layout.h"
 #include "runtime/handle.h"
 #include "runtime/last_error.h"
+#include "runtime/log_sink.h"
+#include "runtime/prepared_plan.h"
 
 struct gemmsmithContext {
   gemmsmith::runtime::Handle handle;
+};
+
+struct gemmsmithPlan {
+  std::unique_ptr<gemmsmith::runtime::PreparedPlan> plan;
 };
 
 namespace gemmsmith::runtime {
@@ -88,6 +97,40 @@ Result<void> check_info(const gemmsmithPlanInfo_t* info) {
                 "info->size = {}: must be sizeof(gemmsmithPlanInfo_t), which is {}", info->size,
                 sizeof *info);
   return {};
+}
+
+Result<void> check_plan(gemmsmithPlan_t plan) {
+  if (plan == nullptr)
+    return fail(ErrorCode::kEnvironment, "plan is NULL: create one with gemmsmithPlanCreate");
+  return {};
+}
+
+gemmsmithStatus_t fill_info(const Handle::Plan& plan, gemmsmithPlanInfo_t* info) {
+  if (auto checked = check_info(info); !checked) return report(checked.error());
+  gemmsmithPlanInfo_t filled = info_of(plan);
+  filled.size = info->size;
+  std::memcpy(info, &filled, sizeof filled);
+  return GEMMSMITH_STATUS_SUCCESS;
+}
+
+Result<std::int64_t> capability(gemmsmithCapability_t asked) {
+  switch (asked) {
+    case GEMMSMITH_CAPABILITY_MAX_BATCH:
+      return std::numeric_limits<std::int32_t>::max();
+    case GEMMSMITH_CAPABILITY_EPILOGUES:
+      return kServedEpilogues;
+    case GEMMSMITH_CAPABILITY_FUSED_EPILOGUES:
+      return kFusedEpilogues;
+    case GEMMSMITH_CAPABILITY_F32_OUTPUT:
+      return 1;
+    case GEMMSMITH_CAPABILITY_PLAN_VERSION:
+      return plan::kPlanVersion;
+    case GEMMSMITH_CAPABILITY_OLDEST_ARCH:
+      return 80;
+  }
+  return fail(ErrorCode::kUnsupported,
+              "capability = {}: this library (version {}) does not know it",
+              static_cast<int>(asked), GEMMSMITH_VERSION);
 }
 
 }  // namespace
@@ -193,10 +236,64 @@ gemmsmithStatus_t gemmsmithGetPlanInfo(gemmsmithHandle_t handle, const gemmsmith
     if (auto checked = check_handle(handle); !checked) return report(checked.error());
     const auto plan = handle->handle.plan_of(problem);
     if (!plan) return report(plan.error());
-    if (auto checked = check_info(info); !checked) return report(checked.error());
-    gemmsmithPlanInfo_t filled = info_of(*plan);
-    filled.size = info->size;
-    std::memcpy(info, &filled, sizeof filled);
+    return fill_info(*plan, info);
+  });
+}
+
+gemmsmithStatus_t gemmsmithGetCapability(gemmsmithCapability_t asked, int64_t* value) {
+  return guarded([&] {
+    if (value == nullptr)
+      return report({ErrorCode::kBadInput, "value is NULL: pass the address of an int64_t"});
+    const auto found = capability(asked);
+    if (!found) return report(found.error());
+    *value = *found;
+    return GEMMSMITH_STATUS_SUCCESS;
+  });
+}
+
+gemmsmithStatus_t gemmsmithSetLogCallback(gemmsmithLogCallback_t callback, void* user) {
+  return guarded([&] {
+    set_log_sink(callback, user);
+    return GEMMSMITH_STATUS_SUCCESS;
+  });
+}
+
+gemmsmithStatus_t gemmsmithPlanCreate(gemmsmithHandle_t handle, const gemmsmithProblem_t* problem,
+                                      gemmsmithPlan_t* plan) {
+  return guarded([&] {
+    if (auto checked = check_handle(handle); !checked) return report(checked.error());
+    if (plan == nullptr)
+      return report({ErrorCode::kBadInput, "plan is NULL: pass the address of a plan"});
+    *plan = nullptr;
+    auto made = PreparedPlan::create(handle->handle, problem);
+    if (!made) return report(made.error());
+    *plan = new gemmsmithPlan{*std::move(made)};
+    return GEMMSMITH_STATUS_SUCCESS;
+  });
+}
+
+gemmsmithStatus_t gemmsmithPlanGetInfo(gemmsmithPlan_t plan, gemmsmithPlanInfo_t* info) {
+  return guarded([&] {
+    if (auto checked = check_plan(plan); !checked) return report(checked.error());
+    return fill_info(plan->plan->info(), info);
+  });
+}
+
+gemmsmithStatus_t gemmsmithPlanRun(gemmsmithPlan_t plan, const void* alpha, const void* A,
+                                   const void* B, const void* beta, const void* C, void* D,
+                                   void* workspace, size_t workspace_bytes,
+                                   gemmsmithStream_t stream) {
+  return guarded([&] {
+    if (auto checked = check_plan(plan); !checked) return report(checked.error());
+    const MatmulArguments arguments = {alpha, A, B, beta, C, D, workspace, workspace_bytes, stream};
+    const auto done = plan->plan->run(arguments);
+    return done ? GEMMSMITH_STATUS_SUCCESS : report(done.error());
+  });
+}
+
+gemmsmithStatus_t gemmsmithPlanDestroy(gemmsmithPlan_t plan) {
+  return guarded([&] {
+    delete plan;
     return GEMMSMITH_STATUS_SUCCESS;
   });
 }

@@ -28,37 +28,55 @@ struct CallKey {
 };
 static_assert(sizeof(CallKey) == 56 + sizeof(gemmsmithProblem_t));
 
+// The same for a plan, which fixes problem, context and table.
+struct PlanCallKey {
+  std::uint64_t epoch = 0;  // of the plan: never reused
+  std::uint64_t epilogue = 0;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* c = nullptr;
+  void* d = nullptr;
+};
+static_assert(sizeof(PlanCallKey) == 48);
+
+template <class Key>
 struct CachedCall {
-  CallKey key;
+  Key key;
   Choice choice;
   DeviceState* device = nullptr;
   Problem problem;  // as in Call
+  vendor::Extras extras;
   plan::BoundLaunch bound;
 };
 
+template <class Key>
 class CallCache {
  public:
   // This thread's. The first use allocates it.
-  static CallCache& of_thread();
+  static CallCache& of_thread() {
+    // Holds no device resource, so that a thread, or the process, may end at any time.
+    thread_local const std::unique_ptr<CallCache> cache = std::make_unique<CallCache>();
+    return *cache;
+  }
 
   // Null where the call was not seen lately.
-  CachedCall* find(const CallKey& key) {
-    for (CachedCall& entry : set_of(key))
+  CachedCall<Key>* find(const Key& key) {
+    for (CachedCall<Key>& entry : set_of(key))
       if (std::memcmp(&entry.key, &key, sizeof key) == 0) return &entry;
     return nullptr;
   }
   // A place for the key's entry, whose key the caller sets once the rest is whole.
-  CachedCall& make_room(const CallKey& key) {
+  CachedCall<Key>& make_room(const Key& key) {
     auto& [newest, older] = set_of(key);
     if (newest.key.epoch != 0) older = newest;
-    newest.key = CallKey{};
+    newest.key = Key{};
     return newest;
   }
 
  private:
   // The newest first.
-  using Set = std::array<CachedCall, 2>;
-  Set& set_of(const CallKey& key) {
+  using Set = std::array<CachedCall<Key>, 2>;
+  Set& set_of(const Key& key) {
     const std::string_view bytes(reinterpret_cast<const char*>(&key), sizeof key);
     return sets_[hash64(bytes) % sets_.size()];
   }

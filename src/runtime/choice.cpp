@@ -12,6 +12,8 @@ const char* reason_text(Rejection rejection) {
       return "the plan table has no plan for this problem";
     case Rejection::kAlignment:
       return "a pointer is less aligned than the plan needs";
+    case Rejection::kExtras:
+      return "no kernel has batches, epilogues or another output type yet";
     case Rejection::kStrides:
       return "the plan cannot take these leading dimensions";
     case Rejection::kOtherScalars:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "plan/launch_plan.h"
 #include "plan/plan_table.h"
@@ -19,6 +20,7 @@ enum class Rejection {
   kNoTable,
   kNoPlan,
   kAlignment,      // a pointer is less aligned than the plan needs
+  kExtras,         // a batch, an epilogue or another output type, which kernels do not have
   kStrides,        // a leading dimension that the plan cannot take
   kOtherScalars,   // the plan was tuned for alpha and beta that ask for other work
   kScalars,        // half-precision alpha and beta on the device, which kernels do not read
@@ -41,10 +43,13 @@ struct Choice {
   // kVendor
   const VendorPlan* vendor = nullptr;
   std::int64_t workspace_bytes = 0;
+  // With more than this, the call may be served better.
+  std::int64_t most_workspace_bytes = std::numeric_limits<std::int64_t>::max();
 
   // A later call with the same problem and pointers may be served better: not to be remembered.
-  bool is_provisional() const {
-    return rejection == Rejection::kCapturing || rejection == Rejection::kWorkspace;
+  bool is_provisional() const { return rejection == Rejection::kCapturing; }
+  bool is_for(std::int64_t bytes) const {
+    return bytes >= workspace_bytes && bytes <= most_workspace_bytes;
   }
 };
 

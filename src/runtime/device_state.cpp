@@ -46,13 +46,14 @@ void DeviceState::load_scale_kernel() {
   has_scale_kernel_ = true;
 }
 
-Result<void> DeviceState::run_fallback(const Problem& problem, const vendor::Operands& operands,
+Result<void> DeviceState::run_fallback(const Problem& problem, const vendor::Extras& extras,
+                                       const vendor::Operands& operands,
                                        const vendor::Scalars& scalars,
                                        const vendor::Workspace& workspace, CUstream stream) {
   if (fallback_ == nullptr)
     return fail(lt_error_.code, "no plan fits {} and cuBLASLt cannot serve it: {}",
                 describe(problem), lt_error_.what);
-  return fallback_->run(problem, operands, scalars, workspace, stream);
+  return fallback_->run(problem, extras, operands, scalars, workspace, stream);
 }
 
 Result<void> DeviceState::run_scaling(const Call& call) const {
@@ -61,7 +62,28 @@ Result<void> DeviceState::run_scaling(const Call& call) const {
                 "D = beta * C for {} needs a kernel that did not load: {}; is "
                 "CUDA_DISABLE_PTX_JIT set?",
                 describe(call.problem), scale_error_.what);
-  return scale_kernel_.run(driver_, call.problem, call.operands, call.scalars, call.stream);
+  if (call.extras.epilogue != 0 || call.extras.has_output)
+    return fail(ErrorCode::kUnsupported,
+                "{} has alpha or k of 0 with an epilogue or f32 output: there is nothing to "
+                "multiply, and no kernel for the rest",
+                describe(call.problem));
+  const Problem& problem = call.problem;
+  const vendor::Extras& extras = call.extras;
+  if (problem.batch == 1)
+    return scale_kernel_.run(driver_, problem, call.operands, call.scalars, call.stream);
+  // Matrices that follow each other row by row are one tall matrix.
+  if (extras.stride_c == problem.m * problem.ldc && extras.stride_d == problem.m * problem.ldd) {
+    Problem tall = problem;
+    tall.m *= problem.batch;
+    return scale_kernel_.run(driver_, tall, call.operands, call.scalars, call.stream);
+  }
+  vendor::Operands operands = call.operands;
+  for (std::int64_t i = 0; i < problem.batch; ++i) {
+    GEMMSMITH_CHECK(scale_kernel_.run(driver_, problem, operands, call.scalars, call.stream));
+    operands.c = static_cast<const std::uint16_t*>(operands.c) + extras.stride_c;
+    operands.d = static_cast<std::uint16_t*>(operands.d) + extras.stride_d;
+  }
+  return {};
 }
 
 }  // namespace gemmsmith::runtime

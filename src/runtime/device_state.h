@@ -30,9 +30,9 @@ class DeviceState {
   const Error& lt_error() const { return lt_error_; }
 
   // Enqueues by cuBLASLt's heuristic choice.
-  Result<void> run_fallback(const Problem& problem, const vendor::Operands& operands,
-                            const vendor::Scalars& scalars, const vendor::Workspace& workspace,
-                            CUstream stream);
+  Result<void> run_fallback(const Problem& problem, const vendor::Extras& extras,
+                            const vendor::Operands& operands, const vendor::Scalars& scalars,
+                            const vendor::Workspace& workspace, CUstream stream);
   // Enqueues D = beta * C.
   Result<void> run_scaling(const Call& call) const;
 

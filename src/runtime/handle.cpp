@@ -1,8 +1,12 @@
 #include "runtime/handle.h"
 
+#include <cstring>
 #include <limits>
 #include <utility>
 
+#include "runtime/log_sink.h"
+#include "runtime/miss_list.h"
+#include "runtime/serve.h"
 #include "runtime/translate.h"
 #include "vendor/workspace.h"
 
@@ -29,66 +33,68 @@ class CurrentContext {
   bool is_current_ = false;
 };
 
-// Values on the device may be any.
-plan::Epilogue epilogue_of(const vendor::Scalars& scalars) {
-  return scalars.mode == vendor::ScalarMode::kDevice
-             ? plan::Epilogue::kGeneral
-             : plan::epilogue_of(scalars.alpha, scalars.beta);
-}
-
-CallKey make_key(std::uint64_t epoch, CUcontext context, const gemmsmithProblem_t& problem,
-                 const vendor::Scalars& scalars, const void* a, const void* b, const void* c,
-                 void* d) {
-  CallKey key;
+void fill_key(CallKey& key, std::uint64_t epoch, CUcontext context, const vendor::Scalars& scalars,
+              const MatmulArguments& arguments) {
   key.epoch = epoch;
   key.context = context;
-  key.problem = problem;
-  const plan::Epilogue epilogue = epilogue_of(scalars);
-  key.epilogue = static_cast<std::uint64_t>(epilogue);
-  key.a = a;
-  key.b = b;
-  key.c = epilogue == plan::Epilogue::kGeneral ? c : nullptr;
-  key.d = d;
-  return key;
+  fill_values(key, scalars, arguments);
 }
 
-bool is_sound(const vendor::Workspace& workspace) {
-  return (workspace.data != nullptr || workspace.bytes == 0) && workspace.bytes >= 0 &&
-         reinterpret_cast<std::uintptr_t>(workspace.data) % 256 == 0;
-}
-
-Result<void> launch_kernel(const Driver& driver, const Choice& choice, plan::BoundLaunch& bound,
-                           const vendor::Scalars& scalars, CUstream stream) {
-  if (scalars.mode == vendor::ScalarMode::kDevice) {
-    bound.args.alpha_device = static_cast<const float*>(scalars.device_alpha);
-    bound.args.beta_device = static_cast<const float*>(scalars.device_beta);
-  } else {
-    bound.args.alpha = scalars.alpha;
-    bound.args.beta = scalars.beta;
+// Whether tuning the problem could give it a plan that serves here.
+bool is_worth_tuning(Rejection rejection) {
+  switch (rejection) {
+    case Rejection::kNoTable:
+    case Rejection::kNoPlan:
+    case Rejection::kAlignment:
+    case Rejection::kStrides:
+    case Rejection::kOtherScalars:
+    case Rejection::kVendorVersion:
+      return true;
+    default:
+      return false;
   }
-  const CUresult result = plan::launch(driver, choice.launch, bound, choice.function, stream);
-  if (result == CUDA_SUCCESS) return {};
-  return check(driver, result, "launching a kernel of the plan table");
 }
 
-// Enqueues what the entry holds.
-Result<void> serve(CachedCall& entry, const vendor::Operands& operands,
-                   const vendor::Scalars& scalars, const vendor::Workspace& workspace,
-                   CUstream stream) {
-  switch (entry.choice.source) {
-    case Source::kKernel:
-      return launch_kernel(entry.device->driver(), entry.choice, entry.bound, scalars, stream);
-    case Source::kVendor:
-      return entry.choice.vendor->run(operands, scalars, workspace, stream);
-    case Source::kCublasLt:
-      break;
-  }
-  return entry.device->run_fallback(entry.problem, operands, scalars, workspace, stream);
+// Tells of a problem that no plan serves, once.
+void note_miss(const Driver& driver, const Call& call, Rejection rejection) {
+  if ((!MissList::is_recorded_by_process() && !has_log_sink()) || !is_worth_tuning(rejection))
+    return;
+  MissList& misses = MissList::of_process();
+  if (misses.note(call.problem) && has_log_sink())
+    log_to_sink(GEMMSMITH_LOG_HINT, fmt::format("no plan serves {}: {}", describe(call.problem),
+                                                reason_text(rejection)));
+  if (!misses.has_unwritten() || is_capturing(driver, call.stream)) return;
+  if (const std::string failure = misses.write(); failure != "")
+    log_to_sink(GEMMSMITH_LOG_ERROR, failure);
 }
 
 }  // namespace
 
+void choose_and_bind(ResidentTable* resident, DeviceState& device, const Call& call, Choice& choice,
+                     plan::BoundLaunch& bound) {
+  choice = {};
+  choice.rejection = Rejection::kNoTable;
+  if (!call.is_plain)
+    choice.rejection = Rejection::kExtras;
+  else if (resident != nullptr)
+    choice = resident->choose(call);
+  if (choice.rejection == Rejection::kWorkspace) choice.most_workspace_bytes = call.workspace.bytes;
+  if (choice.source == Source::kKernel) {
+    auto made = plan::bind(device.driver(), choice.launch,
+                           {call.operands.a, call.operands.b, call.operands.c, call.operands.d});
+    if (made) {
+      bound = *made;
+    } else {
+      choice = {};
+      choice.rejection = Rejection::kStrides;
+    }
+  }
+  if (choice.source == Source::kCublasLt) note_miss(device.driver(), call, choice.rejection);
+}
+
 Handle::Handle() : id_(next_epoch()), driver_(load_driver()) {
+  // Made here rather than by a call, which may be captured.
+  if (MissList::is_recorded_by_process()) MissList::of_process();
   if (!driver_) return;
   CUcontext context = nullptr;
   if ((*driver_)->CtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr)
@@ -97,6 +103,7 @@ Handle::Handle() : id_(next_epoch()), driver_(load_driver()) {
 }
 
 Handle::~Handle() {
+  if (MissList::is_recorded_by_process()) MissList::of_process().write();
   if (!driver_) return;
   for (std::atomic<Place*>& slot : places_) {
     std::unique_ptr<Place> place(slot.load());
@@ -188,7 +195,10 @@ Result<std::string> Handle::load_table(std::unique_ptr<const Table> table) {
   if (driver_ && (*driver_)->CtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr) {
     GEMMSMITH_TRY(place, place_of(context, nullptr));
     const DeviceInfo& info = place->device->info();
-    if (!raw->fits(info)) return raw->misfit_text(info);
+    if (!raw->fits(info)) {
+      log_to_sink(GEMMSMITH_LOG_INFO, raw->misfit_text(info));
+      return raw->misfit_text(info);
+    }
   }
   {
     const std::lock_guard lock(mutex_);
@@ -197,67 +207,71 @@ Result<std::string> Handle::load_table(std::unique_ptr<const Table> table) {
   }
   if (place != nullptr)
     if (ResidentTable* resident = resident_of(*place); resident != nullptr) resident->load_all();
+  if (has_log_sink())
+    log_to_sink(GEMMSMITH_LOG_INFO,
+                fmt::format("plan table with {} plans for {} is in use",
+                            raw->plans().entries().size(), raw->plans().device_name()));
   return std::string();
 }
 
-bool Handle::run_seen_before(const gemmsmithProblem_t* problem, const MatmulArguments& arguments,
-                             Result<void>& result) const {
-  if (problem == nullptr || problem->size != sizeof *problem || !driver_) return false;
+CachedCall<CallKey>* Handle::find_seen(const gemmsmithProblem_t* problem,
+                                       const MatmulArguments& arguments,
+                                       vendor::Scalars& scalars) const {
+  if (problem == nullptr || !driver_) return nullptr;
   // Only values that say where and how to read the scalars; the rest is compared with a key that
   // passed the checks.
   const bool is_half = problem->compute_type == GEMMSMITH_COMPUTE_16F;
-  if ((!is_half && problem->compute_type != GEMMSMITH_COMPUTE_32F) ||
+  if ((problem->size != sizeof *problem && problem->size != kFirstProblemBytes) ||
+      (!is_half && problem->compute_type != GEMMSMITH_COMPUTE_32F) ||
       (problem->pointer_mode != GEMMSMITH_POINTER_MODE_HOST &&
        problem->pointer_mode != GEMMSMITH_POINTER_MODE_DEVICE))
-    return false;
-  if (!check_scalars(*problem, arguments)) return false;
-  const vendor::Scalars scalars = read_scalars(*problem, arguments.alpha, arguments.beta);
-  if (scalars.alpha == 0) return false;
+    return nullptr;
+  if (!check_scalars(*problem, arguments)) return nullptr;
+  scalars = read_scalars(*problem, arguments.alpha, arguments.beta);
+  if (scalars.mode == vendor::ScalarMode::kHost && scalars.alpha == 0) return nullptr;
   CUcontext context = nullptr;
-  if ((*driver_)->CtxGetCurrent(&context) != CUDA_SUCCESS) return false;
+  if ((*driver_)->CtxGetCurrent(&context) != CUDA_SUCCESS) return nullptr;
 
-  const CallKey key = make_key(epoch(), context, *problem, scalars, arguments.a, arguments.b,
-                               arguments.c, arguments.d);
-  CachedCall* const entry = CallCache::of_thread().find(key);
-  if (entry == nullptr) return false;
-  const vendor::Workspace workspace = {arguments.workspace,
-                                       static_cast<std::int64_t>(arguments.workspace_bytes)};
-  if (!is_sound(workspace) || workspace.bytes < entry->choice.workspace_bytes) return false;
-  const vendor::Operands operands = {arguments.b, arguments.a,
-                                     key.c != nullptr ? key.c : arguments.d, arguments.d};
-  result = serve(*entry, operands, scalars, workspace, arguments.stream);
-  return true;
+  CallKey key;
+  if (problem->size == sizeof *problem) {
+    key.problem = *problem;
+  } else {
+    std::memcpy(&key.problem, problem, kFirstProblemBytes);
+    key.problem.size = sizeof *problem;
+  }
+  fill_key(key, epoch(), context, scalars, arguments);
+  CachedCall<CallKey>* const entry = CallCache<CallKey>::of_thread().find(key);
+  if (entry == nullptr) return nullptr;
+  const vendor::Workspace workspace = workspace_of(arguments);
+  if (!is_sound(workspace) || !entry->choice.is_for(workspace.bytes)) return nullptr;
+  return entry;
 }
 
-Result<void> Handle::run_new(const gemmsmithProblem_t& problem, const Call& call, CUcontext context,
-                             Place& place) {
+CachedCall<CallKey>& Handle::choose_new(const gemmsmithProblem_t& problem, const Call& call,
+                                        CUcontext context, Place& place) {
+  CallKey key;
+  key.problem = problem;
   // The caller's A is our B.
-  const CallKey key = make_key(epoch(), context, problem, call.scalars, call.operands.b,
-                               call.operands.a, call.operands.c, call.operands.d);
-  CachedCall& entry = CallCache::of_thread().make_room(key);
+  MatmulArguments arguments;
+  arguments.a = call.operands.b;
+  arguments.b = call.operands.a;
+  arguments.c = call.operands.c;
+  arguments.d = call.operands.d;
+  fill_key(key, epoch(), context, call.scalars, arguments);
+  CachedCall<CallKey>& entry = CallCache<CallKey>::of_thread().make_room(key);
   entry.device = place.device.get();
   entry.problem = call.problem;
-  entry.choice = {};
-  entry.choice.rejection = Rejection::kNoTable;
-  if (ResidentTable* resident = resident_of(place); resident != nullptr)
-    entry.choice = resident->choose(call);
-  if (entry.choice.source == Source::kKernel) {
-    auto bound = plan::bind(place.device->driver(), entry.choice.launch,
-                            {call.operands.a, call.operands.b, call.operands.c, call.operands.d});
-    if (bound) {
-      entry.bound = *bound;
-    } else {
-      entry.choice = {};
-      entry.choice.rejection = Rejection::kStrides;
-    }
-  }
+  entry.extras = call.extras;
+  choose_and_bind(resident_of(place), *place.device, call, entry.choice, entry.bound);
   if (!entry.choice.is_provisional()) entry.key = key;
-  return serve(entry, call.operands, call.scalars, call.workspace, call.stream);
+  return entry;
 }
 
 Result<void> Handle::matmul(const gemmsmithProblem_t* problem, const MatmulArguments& arguments) {
-  Result<void> result;
-  if (run_seen_before(problem, arguments, result)) return result;
+  vendor::Scalars scalars;
+  if (CachedCall<CallKey>* const seen = find_seen(problem, arguments, scalars); seen != nullptr)
+    return serve(*seen, operands_of(scalars, arguments), scalars, workspace_of(arguments),
+                 arguments.stream);
 
   GEMMSMITH_TRY(const gemmsmithProblem_t checked, check_problem(problem));
   GEMMSMITH_TRY(const Call call, check_call(checked, arguments));
@@ -265,7 +279,32 @@ Result<void> Handle::matmul(const gemmsmithProblem_t* problem, const MatmulArgum
   GEMMSMITH_TRY(const CUcontext context, current_context());
   GEMMSMITH_TRY(Place* const place, place_of(context, call.stream));
   if (call.is_scaling()) return place->device->run_scaling(call);
-  return run_new(checked, call, context, *place);
+  return serve(choose_new(checked, call, context, *place), call.operands, call.scalars,
+               call.workspace, call.stream);
+}
+
+Result<bool> Handle::run_if_planned(const gemmsmithProblem_t& problem,
+                                    const MatmulArguments& arguments, Allowed allowed) {
+  const auto may_run = [&](const CachedCall<CallKey>& entry) {
+    return entry.choice.source == Source::kKernel ||
+           (entry.choice.source == Source::kVendor && allowed == Allowed::kKernelsAndVendor);
+  };
+  vendor::Scalars scalars;
+  if (CachedCall<CallKey>* const seen = find_seen(&problem, arguments, scalars); seen != nullptr) {
+    if (!may_run(*seen)) return false;
+    GEMMSMITH_CHECK(serve(*seen, operands_of(scalars, arguments), scalars, workspace_of(arguments),
+                          arguments.stream));
+    return true;
+  }
+  GEMMSMITH_TRY(const gemmsmithProblem_t checked, check_problem(&problem));
+  GEMMSMITH_TRY(const Call call, check_call(checked, arguments));
+  if (call.problem.is_empty() || call.is_scaling() || !call.is_plain) return false;
+  GEMMSMITH_TRY(const CUcontext context, current_context());
+  GEMMSMITH_TRY(Place* const place, place_of(context, call.stream));
+  CachedCall<CallKey>& entry = choose_new(checked, call, context, *place);
+  if (!may_run(entry)) return false;
+  GEMMSMITH_CHECK(serve(entry, call.operands, call.scalars, call.workspace, call.stream));
+  return true;
 }
 
 Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem) {
@@ -277,6 +316,11 @@ Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem) {
   Call call;
   call.problem = to_row_major(checked);
   if (call.problem.is_empty() || call.is_scaling()) return plan;
+  if (!is_plain(checked)) {
+    plan.choice.rejection = Rejection::kExtras;
+    plan.workspace_bytes = vendor::kWorkspaceBytes;
+    return plan;
+  }
   if (checked.pointer_mode == GEMMSMITH_POINTER_MODE_DEVICE) {
     call.scalars = vendor::Scalars::device(nullptr, nullptr);
     call.problem.beta = 1;

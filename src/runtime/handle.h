@@ -33,6 +33,13 @@ class Handle {
 
   Result<void> matmul(const gemmsmithProblem_t* problem, const MatmulArguments& arguments);
 
+  // Which plans may serve run_if_planned().
+  enum class Allowed { kKernels, kKernelsAndVendor };
+  // Enqueues the product where a plan that is allowed serves it: false, and nothing was done, where
+  // none does. Problems without an A and B to multiply count as such.
+  Result<bool> run_if_planned(const gemmsmithProblem_t& problem, const MatmulArguments& arguments,
+                              Allowed allowed);
+
   // What would serve a problem for 256-byte aligned pointers and any workspace. Needs a device.
   struct Plan {
     Choice choice;
@@ -43,6 +50,7 @@ class Handle {
   Result<Plan> plan_of(const gemmsmithProblem_t* problem);
 
  private:
+  friend class PreparedPlan;
   // One context's state, and what its device holds of the tables.
   struct Place {
     explicit Place(std::unique_ptr<DeviceState> state) : device(std::move(state)) {}
@@ -59,10 +67,11 @@ class Handle {
   ResidentTable* resident_of(Place& place);
 
   std::uint64_t epoch() const;
-  bool run_seen_before(const gemmsmithProblem_t* problem, const MatmulArguments& arguments,
-                       Result<void>& result) const;
-  Result<void> run_new(const gemmsmithProblem_t& problem, const Call& call, CUcontext context,
-                       Place& place);
+  // Null where the call was not seen lately, or must be looked at anew.
+  CachedCall<CallKey>* find_seen(const gemmsmithProblem_t* problem,
+                                 const MatmulArguments& arguments, vendor::Scalars& scalars) const;
+  CachedCall<CallKey>& choose_new(const gemmsmithProblem_t& problem, const Call& call,
+                                  CUcontext context, Place& place);
 
   static constexpr std::size_t kMostContexts = 64;
 

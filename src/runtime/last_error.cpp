@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/log_sink.h"
+
 namespace gemmsmith::runtime {
 namespace {
 
@@ -20,6 +22,7 @@ const char* last_error() { return last_error_text; }
 
 gemmsmithStatus_t report(const Error& error) {
   set_last_error(error.what);
+  if (has_log_sink()) log_to_sink(GEMMSMITH_LOG_ERROR, error.what);
   return status_of(error.code);
 }
 

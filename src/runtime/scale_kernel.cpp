@@ -145,9 +145,10 @@ Result<void> ScaleKernel::run(const Driver& driver, const Problem& problem,
   unsigned flags = (problem.type == DataType::kBf16 ? kFlagBf16 : 0) |
                    (problem.accumulator == DataType::kF16 ? kFlagHalfBeta : 0);
   void* parameters[] = {&d, &c, &beta_device, &rows, &columns, &ldc, &ldd, &beta, &flags};
-  // m and n are below 2^31, so their product does not overflow.
-  const std::int64_t blocks = (rows * columns + kThreads - 1) / kThreads;
-  const auto grid = static_cast<unsigned>(std::min(blocks, kMostBlocks));
+  // In doubles, since a whole batch may have more rows than fit a product of 64 bits.
+  const double wanted = static_cast<double>(rows) * static_cast<double>(columns) / kThreads + 1;
+  const auto blocks = static_cast<std::int64_t>(std::min(wanted, static_cast<double>(kMostBlocks)));
+  const auto grid = static_cast<unsigned>(blocks);
   return check(
       driver,
       driver.LaunchKernel(function_, grid, 1, 1, kThreads, 1, 1, 0, stream, parameters, nullptr),

@@ -20,6 +20,7 @@ Problem to_row_major(const gemmsmithProblem_t& problem) {
   result.m = problem.n;
   result.n = problem.m;
   result.k = problem.k;
+  result.batch = problem.batch == 0 ? 1 : problem.batch;
   result.type = problem.type == GEMMSMITH_R_16BF ? DataType::kBf16 : DataType::kF16;
   result.accumulator =
       problem.compute_type == GEMMSMITH_COMPUTE_16F ? DataType::kF16 : DataType::kF32;
@@ -29,6 +30,22 @@ Problem to_row_major(const gemmsmithProblem_t& problem) {
   result.ldc = problem.ldc;
   result.ldd = problem.ldd;
   return result;
+}
+
+vendor::Extras extras_of(const gemmsmithProblem_t& problem) {
+  vendor::Extras extras;
+  // The values are cuBLASLt's, or-ed as it does: RELU_BIAS is 6, GELU_BIAS is 36.
+  extras.epilogue = problem.epilogue;
+  extras.has_output = problem.output == GEMMSMITH_OUTPUT_32F;
+  if (extras.has_output) extras.output = DataType::kF32;
+  if (problem.batch > 1) {
+    extras.stride_a = problem.stride_b;
+    extras.stride_b = problem.stride_a;
+    extras.stride_c = problem.stride_c;
+    extras.stride_d = problem.stride_d;
+  }
+  if ((problem.epilogue & GEMMSMITH_EPILOGUE_BIAS) != 0) extras.bias = problem.bias;
+  return extras;
 }
 
 int alignment_of(const void* pointer) {

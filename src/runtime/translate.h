@@ -6,12 +6,16 @@
 #include <gemmsmith/gemmsmith.h>
 
 #include "problem/problem.h"
+#include "vendor/blas_types.h"
 
 namespace gemmsmith::runtime {
 
 // Needs a problem that check_problem() accepted. alpha is 1, beta 0 and the alignment 256: those
 // come with a call's values and pointers.
 Problem to_row_major(const gemmsmithProblem_t& problem);
+
+// Batch strides, epilogue, output type and bias, operands exchanged likewise.
+vendor::Extras extras_of(const gemmsmithProblem_t& problem);
 
 // The largest power of two up to 256 that divides the address.
 int alignment_of(const void* pointer);

@@ -1,5 +1,7 @@
 #include "vendor/blas_library.h"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -17,6 +19,15 @@ std::vector<std::string> library_names(const char* environment, std::string_view
     folders.push_back(std::string(home) + "/lib64/");
   folders.push_back("/usr/local/cuda/lib64/");
   std::vector<std::string> names;
+  // The pair of cuBLAS and cuBLASLt that the process already works with comes first: another
+  // version beside it would disagree with it, and cost its memory twice.
+  for (const char* version : {"13", "12"}) {
+    std::string name = fmt::format("{}.so.{}", stem, version);
+    if (void* loaded = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD); loaded != nullptr) {
+      dlclose(loaded);
+      names.push_back(std::move(name));
+    }
+  }
   for (const std::string& folder : folders)
     for (const char* version : {"13", "12"})
       names.push_back(fmt::format("{}{}.so.{}", folder, stem, version));

@@ -17,15 +17,27 @@
 namespace gemmsmith::vendor {
 
 // Each named as in cublasLt.h without the "cublasLt" prefix.
-#define GEMMSMITH_LT_FUNCTIONS(X)                                                              \
-  X(GetVersion)                                                                                \
-  X(Create)                                                                                    \
-  X(Destroy) X(Matmul) X(MatmulDescCreate) X(MatmulDescDestroy) X(MatmulDescSetAttribute)      \
-      X(MatrixLayoutCreate) X(MatrixLayoutDestroy) X(MatmulPreferenceCreate)                   \
-          X(MatmulPreferenceDestroy) X(MatmulPreferenceSetAttribute) X(MatmulAlgoGetHeuristic) \
-              X(MatmulAlgoGetIds) X(MatmulAlgoInit) X(MatmulAlgoCheck)                         \
-                  X(MatmulAlgoCapGetAttribute) X(MatmulAlgoConfigSetAttribute)                 \
-                      X(MatmulAlgoConfigGetAttribute)
+#define GEMMSMITH_LT_FUNCTIONS(X) \
+  X(GetVersion)                   \
+  X(Create)                       \
+  X(Destroy)                      \
+  X(Matmul)                       \
+  X(MatmulDescCreate)             \
+  X(MatmulDescDestroy)            \
+  X(MatmulDescSetAttribute)       \
+  X(MatrixLayoutCreate)           \
+  X(MatrixLayoutSetAttribute)     \
+  X(MatrixLayoutDestroy)          \
+  X(MatmulPreferenceCreate)       \
+  X(MatmulPreferenceDestroy)      \
+  X(MatmulPreferenceSetAttribute) \
+  X(MatmulAlgoGetHeuristic)       \
+  X(MatmulAlgoGetIds)             \
+  X(MatmulAlgoInit)               \
+  X(MatmulAlgoCheck)              \
+  X(MatmulAlgoCapGetAttribute)    \
+  X(MatmulAlgoConfigSetAttribute) \
+  X(MatmulAlgoConfigGetAttribute)
 
 // Each named as in cublas_api.h without the "cublas" prefix.
 #define GEMMSMITH_CUBLAS_FUNCTIONS(X) \

@@ -49,6 +49,18 @@ struct Scalars {
   static Scalars of(const Problem& problem) { return host(problem.alpha, problem.beta); }
 };
 
+// What a product asks beyond a Problem. Only cuBLASLt serves these.
+struct Extras {
+  std::int32_t epilogue = 0;         // a cublasLtEpilogue_t; 0: none
+  DataType output = DataType::kF16;  // of C, D and the bias; used where has_output
+  bool has_output = false;           // else the operands' type
+  // Elements from one matrix of the batch to the next; used where the problem's batch is not 1.
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0, stride_d = 0;
+  const void* bias = nullptr;  // device memory, one value for each of our columns
+
+  bool operator==(const Extras&) const = default;
+};
+
 // Host scalars in the library's scale type; data() is what its calls take.
 class HostScalars {
  public:

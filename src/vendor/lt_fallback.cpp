@@ -17,12 +17,13 @@ std::size_t stripe_of_this_thread() {
 
 struct LtFallback::Key {
   Problem problem;  // alpha 1, beta 0 or 1: only whether C is read matters
+  Extras extras;
   ScalarMode mode = ScalarMode::kHost;
   std::int64_t workspace_bytes = 0;
   bool operator==(const Key&) const = default;
 
-  Key(const Problem& asked, const Scalars& scalars, std::int64_t bytes)
-      : problem(asked), mode(scalars.mode), workspace_bytes(bytes) {
+  Key(const Problem& asked, const Extras& more, const Scalars& scalars, std::int64_t bytes)
+      : problem(asked), extras(more), mode(scalars.mode), workspace_bytes(bytes) {
     problem.alpha = 1;
     problem.beta = mode == ScalarMode::kDevice || scalars.beta != 0 ? 1.0f : 0.0f;
   }
@@ -31,19 +32,26 @@ struct LtFallback::Key {
   std::size_t hash() const {
     const Problem& p = problem;
     const auto wide = [](auto value) { return static_cast<std::uint64_t>(value); };
-    const std::uint64_t fields[] = {wide(p.m),
-                                    wide(p.n),
-                                    wide(p.k),
-                                    wide(p.batch),
-                                    wide(p.lda),
-                                    wide(p.ldb),
-                                    wide(p.ldc),
-                                    wide(p.ldd),
-                                    wide(p.type) | wide(p.accumulator) << 8 | wide(p.layout) << 16 |
-                                        wide(mode) << 24 | wide(p.beta != 0) << 32,
-                                    wide(p.alignment.a) | wide(p.alignment.b) << 12 |
-                                        wide(p.alignment.c) << 24 | wide(p.alignment.d) << 36,
-                                    wide(workspace_bytes)};
+    const std::uint64_t fields[] = {
+        wide(p.m),
+        wide(p.n),
+        wide(p.k),
+        wide(p.batch),
+        wide(p.lda),
+        wide(p.ldb),
+        wide(p.ldc),
+        wide(p.ldd),
+        wide(p.type) | wide(p.accumulator) << 8 | wide(p.layout) << 16 | wide(mode) << 24 |
+            wide(p.beta != 0) << 32,
+        wide(p.alignment.a) | wide(p.alignment.b) << 12 | wide(p.alignment.c) << 24 |
+            wide(p.alignment.d) << 36,
+        wide(workspace_bytes),
+        wide(extras.epilogue) | wide(extras.output) << 32 | wide(extras.has_output) << 40,
+        wide(extras.stride_a),
+        wide(extras.stride_b),
+        wide(extras.stride_c),
+        wide(extras.stride_d),
+        reinterpret_cast<std::uintptr_t>(extras.bias)};
     std::uint64_t hash = 0x9e3779b97f4a7c15u;
     for (const std::uint64_t field : fields) {
       hash = (hash ^ field) * 0xbf58476d1ce4e5b9u;
@@ -116,9 +124,9 @@ LtFallback::LtFallback(std::shared_ptr<const LtHandle> handle, std::size_t capac
 
 LtFallback::~LtFallback() { delete table_.load(); }
 
-Result<void> LtFallback::run(const Problem& problem, const Operands& operands,
+Result<void> LtFallback::run(const Problem& problem, const Extras& extras, const Operands& operands,
                              const Scalars& scalars, const Workspace& workspace, CUstream stream) {
-  const Key key(problem, scalars, workspace.bytes);
+  const Key key(problem, extras, scalars, workspace.bytes);
   const std::size_t hash = key.hash();
   {
     const Reader reader(*this);
@@ -136,7 +144,7 @@ Result<const LtFallback::Entry*> LtFallback::find_or_insert(const Key& key, std:
   Table* table = table_.load(std::memory_order_relaxed);
   if (const Entry* entry = table->find(key, hash)) return entry;
   GEMMSMITH_TRY(LtMatmul matmul,
-                LtMatmul::create(handle_, key.problem, key.workspace_bytes, key.mode));
+                LtMatmul::create(handle_, key.problem, key.workspace_bytes, key.mode, key.extras));
   GEMMSMITH_TRY(const std::vector<LtAlgo> algos, matmul.heuristics(1));
   if (table->used == capacity_) {
     retired_.emplace_back(table);

@@ -28,8 +28,12 @@ class LtFallback {
   // Enqueues D = alpha op(A) op(B) + beta C. `problem`'s alignment must be that of the pointers;
   // its alpha and beta are ignored. Errors: kUnsupported (no algorithm; empty problem or k = 0),
   // kDevice.
+  Result<void> run(const Problem& problem, const Extras& extras, const Operands& operands,
+                   const Scalars& scalars, const Workspace& workspace, CUstream stream);
   Result<void> run(const Problem& problem, const Operands& operands, const Scalars& scalars,
-                   const Workspace& workspace, CUstream stream);
+                   const Workspace& workspace, CUstream stream) {
+    return run(problem, Extras{}, operands, scalars, workspace, stream);
+  }
 
   std::size_t size() const;  // problems remembered now
 

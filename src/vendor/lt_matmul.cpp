@@ -14,6 +14,13 @@ Result<void> set(const LtFunctions& lt, cublasLtMatmulDesc_t operation,
 }
 
 template <class T>
+Result<void> set(const LtFunctions& lt, cublasLtMatrixLayout_t layout,
+                 cublasLtMatrixLayoutAttribute_t attribute, T value) {
+  return vendor::check(lt.MatrixLayoutSetAttribute(layout, attribute, &value, sizeof value),
+                       "setting a matrix layout");
+}
+
+template <class T>
 Result<void> set(const LtFunctions& lt, cublasLtMatmulPreference_t preference,
                  cublasLtMatmulPreferenceAttributes_t attribute, T value) {
   return vendor::check(lt.MatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value),
@@ -34,17 +41,20 @@ std::uint32_t needed_alignment(const LtFunctions& lt, const cublasLtMatmulAlgo_t
 }  // namespace
 
 Result<LtMatmul> LtMatmul::create(std::shared_ptr<const LtHandle> handle, const Problem& problem,
-                                  std::int64_t workspace_bytes, ScalarMode mode) {
+                                  std::int64_t workspace_bytes, ScalarMode mode,
+                                  const Extras& extras) {
   if (problem.is_empty() || problem.k == 0)
     return fail(ErrorCode::kUnsupported,
                 "cuBLASLt has no product for {}: there is nothing to multiply", describe(problem));
   LtMatmul matmul;
   matmul.handle_ = std::move(handle);
   matmul.problem_ = problem;
+  matmul.extras_ = extras;
   matmul.workspace_bytes_ = std::max<std::int64_t>(0, workspace_bytes);
   matmul.mode_ = mode;
   matmul.reads_c_ = mode == ScalarMode::kDevice || problem.beta != 0;
   GEMMSMITH_CHECK(matmul.create_descriptors());
+  GEMMSMITH_CHECK(matmul.create_layouts());
   GEMMSMITH_CHECK(matmul.create_preference());
   return matmul;
 }
@@ -52,7 +62,6 @@ Result<LtMatmul> LtMatmul::create(std::shared_ptr<const LtHandle> handle, const 
 Result<void> LtMatmul::create_descriptors() {
   const LtFunctions& lt = handle_->lt();
   const ColumnMajor view = column_major(problem_);
-  const cudaDataType_t type = cuda_type(problem_.type);
   GEMMSMITH_CHECK(vendor::check(lt.MatmulDescCreate(&operation_, compute_type(problem_.accumulator),
                                                     scale_type(problem_.accumulator)),
                                 "creating a matmul descriptor"));
@@ -61,19 +70,37 @@ Result<void> LtMatmul::create_descriptors() {
   if (mode_ == ScalarMode::kDevice)
     GEMMSMITH_CHECK(
         set(lt, operation_, CUBLASLT_MATMUL_DESC_POINTER_MODE, CUBLASLT_POINTER_MODE_DEVICE));
-
-  const auto layout = [&](cublasLtMatrixLayout_t& into, std::int64_t rows, std::int64_t columns,
-                          std::int64_t ld) {
-    return vendor::check(lt.MatrixLayoutCreate(&into, type, static_cast<std::uint64_t>(rows),
-                                               static_cast<std::uint64_t>(columns), ld),
-                         "creating a matrix layout");
-  };
-  GEMMSMITH_CHECK(layout(a_, view.rows_a, view.columns_a, view.lda));
-  GEMMSMITH_CHECK(layout(b_, view.rows_b, view.columns_b, view.ldb));
-  // An unread C is D itself, so that its pointer and leading dimension cannot restrict the choice.
-  GEMMSMITH_CHECK(layout(c_, view.m, view.n, reads_c_ ? view.ldc : view.ldd));
-  GEMMSMITH_CHECK(layout(d_, view.m, view.n, view.ldd));
+  if (extras_.epilogue != 0)
+    GEMMSMITH_CHECK(set(lt, operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, extras_.epilogue));
+  if (extras_.bias != nullptr)
+    GEMMSMITH_CHECK(set(lt, operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, extras_.bias));
   return {};
+}
+
+Result<void> LtMatmul::create_layouts() {
+  const LtFunctions& lt = handle_->lt();
+  const ColumnMajor view = column_major(problem_);
+  const cudaDataType_t type = cuda_type(problem_.type);
+  const cudaDataType_t output = extras_.has_output ? cuda_type(extras_.output) : type;
+  const auto layout = [&](cublasLtMatrixLayout_t& into, cudaDataType_t element, std::int64_t rows,
+                          std::int64_t columns, std::int64_t ld,
+                          std::int64_t stride) -> Result<void> {
+    GEMMSMITH_CHECK(
+        vendor::check(lt.MatrixLayoutCreate(&into, element, static_cast<std::uint64_t>(rows),
+                                            static_cast<std::uint64_t>(columns), ld),
+                      "creating a matrix layout"));
+    if (problem_.batch == 1) return {};
+    GEMMSMITH_CHECK(set(lt, into, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                        static_cast<std::int32_t>(problem_.batch)));
+    return set(lt, into, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride);
+  };
+  const Extras& e = extras_;  // the library's A is our B
+  GEMMSMITH_CHECK(layout(a_, type, view.rows_a, view.columns_a, view.lda, e.stride_b));
+  GEMMSMITH_CHECK(layout(b_, type, view.rows_b, view.columns_b, view.ldb, e.stride_a));
+  // An unread C is D itself, so that its pointer and leading dimension cannot restrict the choice.
+  GEMMSMITH_CHECK(layout(c_, output, view.m, view.n, reads_c_ ? view.ldc : view.ldd,
+                         reads_c_ ? e.stride_c : e.stride_d));
+  return layout(d_, output, view.m, view.n, view.ldd, e.stride_d);
 }
 
 Result<void> LtMatmul::create_preference() {
@@ -186,6 +213,7 @@ LtMatmul::LtMatmul(LtMatmul&& other) noexcept { *this = std::move(other); }
 LtMatmul& LtMatmul::operator=(LtMatmul&& other) noexcept {
   std::swap(handle_, other.handle_);
   std::swap(problem_, other.problem_);
+  std::swap(extras_, other.extras_);
   std::swap(workspace_bytes_, other.workspace_bytes_);
   std::swap(mode_, other.mode_);
   std::swap(reads_c_, other.reads_c_);

@@ -23,7 +23,8 @@ class LtMatmul {
   // read and Operands::c may be null. Errors: kUnsupported (nothing to compute: an empty problem or
   // k = 0), kDevice.
   static Result<LtMatmul> create(std::shared_ptr<const LtHandle> handle, const Problem& problem,
-                                 std::int64_t workspace_bytes, ScalarMode mode = ScalarMode::kHost);
+                                 std::int64_t workspace_bytes, ScalarMode mode = ScalarMode::kHost,
+                                 const Extras& extras = {});
 
   // At most `count` algorithms in the library's order, each usable. kUnsupported where it has none.
   Result<std::vector<LtAlgo>> heuristics(int count) const;
@@ -55,10 +56,12 @@ class LtMatmul {
  private:
   LtMatmul() = default;
   Result<void> create_descriptors();
+  Result<void> create_layouts();
   Result<void> create_preference();
 
   std::shared_ptr<const LtHandle> handle_;
   Problem problem_;
+  Extras extras_;
   std::int64_t workspace_bytes_ = 0;
   ScalarMode mode_ = ScalarMode::kHost;
   bool reads_c_ = false;

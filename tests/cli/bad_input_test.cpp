@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{"verb",
                 {"frobnicate"},
                 "gemmsmith: unknown verb 'frobnicate': expected one of tune, bench, verify, eval, "
-                "space, explain, compile, store, report, train, info"},
+                "space, explain, compile, store, export, report, train, info"},
         BadFlag{"nothing", {}, "A subcommand is required\nRun with --help for more information."},
         BadFlag{"device",
                 {"tune", "--mnk", "64_64_64", "--device", "tpu:0"},

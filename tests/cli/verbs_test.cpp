@@ -12,7 +12,7 @@ namespace {
 
 TEST(Help, EveryVerbHasExamples) {
   for (const char* verb : {"tune", "bench", "verify", "eval", "space", "explain", "compile",
-                           "store", "report", "train", "info"}) {
+                           "store", "export", "report", "train", "info"}) {
     const ProgramResult result = run_program({verb, "--help"});
     EXPECT_EQ(result.exit_code, 0) << verb;
     EXPECT_NE(result.out.find("Example"), std::string::npos) << verb;

@@ -50,9 +50,9 @@ TEST_P(BadProblem, IsNamedWithValueAndRule) {
 
 const std::vector<ProblemCase> kBadProblems = {
     {"SizeTooSmall", [](auto& p) { p.size = 79; }, ErrorCode::kBadInput,
-     "problem->size = 79: must be sizeof(gemmsmithProblem_t), which is 80"},
+     "problem->size = 79: must be sizeof(gemmsmithProblem_t), which is 136"},
     {"SizeNotSet", [](auto& p) { p.size = 0; }, ErrorCode::kBadInput,
-     "problem->size = 0: must be sizeof(gemmsmithProblem_t), which is 80"},
+     "problem->size = 0: must be sizeof(gemmsmithProblem_t), which is 136"},
     {"Transa", [](auto& p) { p.transa = 3; }, ErrorCode::kBadInput,
      "transa = 3: expected GEMMSMITH_OP_N (0), GEMMSMITH_OP_T (1) or GEMMSMITH_OP_C (2)"},
     {"Transb", [](auto& p) { p.transb = -1; }, ErrorCode::kBadInput,
@@ -102,6 +102,66 @@ const std::vector<ProblemCase> kBadProblems = {
     {"LdaOverflow", [](auto& p) { p.lda = std::numeric_limits<std::int64_t>::max() / 16; },
      ErrorCode::kBadInput,
      "lda = 576460752303423487: 16 columns of A would span more than 2^63 bytes"},
+    {"TwoActivations",
+     [](auto& p) { p.epilogue = GEMMSMITH_EPILOGUE_RELU | GEMMSMITH_EPILOGUE_GELU_TANH; },
+     ErrorCode::kBadInput,
+     "epilogue = 34: expected at most one activation of gemmsmithEpilogue_t, or-ed with "
+     "GEMMSMITH_EPILOGUE_BIAS (4)"},
+    {"UnknownEpilogue", [](auto& p) { p.epilogue = 128; }, ErrorCode::kBadInput,
+     "epilogue = 128: expected at most one activation of gemmsmithEpilogue_t, or-ed with "
+     "GEMMSMITH_EPILOGUE_BIAS (4)"},
+    // F7: the two GELUs are never swapped.
+    {"ExactGelu", [](auto& p) { p.epilogue = GEMMSMITH_EPILOGUE_GELU_ERF; },
+     ErrorCode::kUnsupported,
+     "epilogue = 65536: cuBLASLt has no such epilogue and no kernel serves it yet; apply the "
+     "activation afterwards"},
+    {"Silu", [](auto& p) { p.epilogue = GEMMSMITH_EPILOGUE_SILU; }, ErrorCode::kUnsupported,
+     "epilogue = 131072: cuBLASLt has no such epilogue and no kernel serves it yet; apply the "
+     "activation afterwards"},
+    {"Output", [](auto& p) { p.output = 2; }, ErrorCode::kBadInput,
+     "output = 2: expected GEMMSMITH_OUTPUT_AS_TYPE (0) or GEMMSMITH_OUTPUT_32F (1)"},
+    {"FloatOutputOfHalfAccumulation",
+     [](auto& p) {
+       p.compute_type = GEMMSMITH_COMPUTE_16F;
+       p.output = GEMMSMITH_OUTPUT_32F;
+     },
+     ErrorCode::kUnsupported,
+     "output = GEMMSMITH_OUTPUT_32F (1): needs GEMMSMITH_COMPUTE_32F (68), not 64"},
+    {"NegativeBatch", [](auto& p) { p.batch = -1; }, ErrorCode::kBadInput,
+     "batch = -1: a size must not be negative"},
+    {"NegativeStride",
+     [](auto& p) {
+       p.batch = 2;
+       p.stride_d = 1000;
+       p.stride_a = -1;
+     },
+     ErrorCode::kBadInput, "stride_a = -1: must not be negative"},
+    // C6: a stride of 0 would have every product of the batch write one matrix.
+    {"OutputsOnTopOfEachOther", [](auto& p) { p.batch = 2; }, ErrorCode::kBadInput,
+     "stride_d = 0: the 2 outputs of 16 x 24 with ldd 16 would overlap"},
+    {"OutputsThatOverlapByOne",
+     [](auto& p) {
+       p.batch = 3;
+       p.stride_d = 16 * 24 - 1;
+     },
+     ErrorCode::kBadInput, "stride_d = 383: the 3 outputs of 16 x 24 with ldd 16 would overlap"},
+    // D6: strides beyond 2^31 are fine, beyond the address space they are not.
+    {"StrideOverflow",
+     [](auto& p) {
+       p.batch = 4;
+       p.stride_d = 1000;
+       p.stride_b = std::numeric_limits<std::int64_t>::max() / 16;
+     },
+     ErrorCode::kBadInput,
+     "stride_b = 576460752303423487: 4 matrices would span more than 2^63 bytes"},
+    {"NoBias", [](auto& p) { p.epilogue = GEMMSMITH_EPILOGUE_BIAS; }, ErrorCode::kBadInput,
+     "bias is NULL: GEMMSMITH_EPILOGUE_BIAS needs m values in device memory"},
+    {"OddBias",
+     [](auto& p) {
+       p.epilogue = GEMMSMITH_EPILOGUE_BIAS;
+       p.bias = reinterpret_cast<const void*>(0x1001);
+     },
+     ErrorCode::kBadInput, "bias = 0x1001: must be a multiple of 2 bytes"},
     // B7: k = 0 still has a rule for leading dimensions.
     {"LdaZeroWithoutK",
      [](auto& p) {
@@ -156,14 +216,37 @@ TEST(CheckProblem, LargerStructureWithZerosIsAccepted) {
   EXPECT_TRUE(check_problem(&grown.problem));
 }
 
+// The structure of version 0.1 ended with ldd; a program built with it keeps working.
+TEST(CheckProblem, TheFirstStructureIsAccepted) {
+  gemmsmithProblem_t problem = good_problem();
+  problem.size = 80;
+  problem.batch = 77;  // not part of the first one
+  const auto checked = check_problem(&problem);
+  ASSERT_TRUE(checked) << checked.error().what;
+  EXPECT_EQ(checked->batch, 0);
+  EXPECT_EQ(checked->size, sizeof(gemmsmithProblem_t));
+}
+
+// E4: heads of attention lie interleaved; their outputs do not overlap.
+TEST(CheckProblem, InterleavedOutputsAreAccepted) {
+  gemmsmithProblem_t problem = good_problem();
+  problem.batch = 12;
+  problem.ldc = problem.ldd = 16 * 12;
+  problem.stride_c = problem.stride_d = 16;
+  EXPECT_TRUE(check_problem(&problem));
+  problem.ldd = 16 * 12 - 1;
+  EXPECT_FALSE(check_problem(&problem));
+}
+
 TEST(CheckProblem, LargerStructureWithUnknownValuesIsRefused) {
   GrownProblem grown = {good_problem(), 5};
   grown.problem.size = sizeof grown;
   const auto checked = check_problem(&grown.problem);
   ASSERT_FALSE(checked);
-  EXPECT_EQ(checked.error().what,
-            "problem->size = 88: this library knows 80 bytes and the others are not all zero; use "
-            "a newer library");
+  EXPECT_EQ(
+      checked.error().what,
+      "problem->size = 144: this library knows 136 bytes and the others are not all zero; use "
+      "a newer library");
 }
 
 // Addresses are only compared, never read, by the checks.

@@ -7,77 +7,11 @@
 #include <thread>
 #include <utility>
 
-#include "plan/plan_table_writer.h"
-#include "runtime/fixture.h"
-#include "runtime/translate.h"
+#include "runtime/table_maker.h"
 #include "vendor/cublaslt_family.h"
 
 namespace gemmsmith::runtime {
 namespace {
-
-constexpr const char* kWithMaps = "sm90_ws:s2";
-constexpr const char* kPlain = "sm80_mma:s2";
-constexpr const char* kPlainSmall = "sm80_mma:m16.n32.wm1.wn1.s2";
-constexpr const char* kVendor = "cublaslt:a66.t20.s35.g3";
-
-Target h200() {
-  auto target = known_target("h200");
-  target->name = "NVIDIA H200";
-  return *target;
-}
-
-struct TableOptions {
-  std::string device_name = "NVIDIA H200";
-  int compute_capability = 90;
-  int sm_count = 132;
-  std::string cublas_version = "13.1.0";
-};
-
-class TableMaker {
- public:
-  explicit TableMaker(const TableOptions& options = {})
-      : writer_({options.device_name, options.compute_capability, options.sm_count,
-                 options.cublas_version, "nvrtc 13.0"}) {}
-
-  // A kernel that the fake driver can run.
-  TableMaker& kernel(const Product& product, const std::string& config, float alpha = 1,
-                     float beta = 0) {
-    const auto parsed = parse_config(config, kernel_families());
-    EXPECT_TRUE(parsed) << parsed.error().what;
-    const Problem problem = problem_of(product, alpha, beta);
-    const bool has_maps = parsed->family == &sm90_ws_family();
-    std::string cubin = has_maps ? "FAKE gemm tn maps " : "FAKE gemm tn ";
-    cubin += name(problem.type);
-    cubin += '\0';  // the fake driver reads a C string
-    const auto added =
-        writer_.add_kernel_plan(problem, *parsed, h200(), {cubin, "gemm", 128, 0}, {5, 1.25, 1.1});
-    EXPECT_TRUE(added) << added.error().what;
-    return *this;
-  }
-
-  TableMaker& vendor(const Product& product, const std::string& config,
-                     std::int64_t workspace_bytes = 0, float beta = 0) {
-    const auto added = writer_.add_vendor_plan(problem_of(product, 1, beta), config,
-                                               workspace_bytes, {5, 1.5, 1.4});
-    EXPECT_TRUE(added) << added.error().what;
-    return *this;
-  }
-
-  std::string bytes() const {
-    const auto bytes = writer_.bytes();
-    EXPECT_TRUE(bytes) << bytes.error().what;
-    return *bytes;
-  }
-
- private:
-  static Problem problem_of(const Product& product, float alpha, float beta) {
-    Problem problem = to_row_major(product.problem);
-    problem.alpha = alpha;
-    problem.beta = beta;
-    return problem;
-  }
-  plan::PlanTableWriter writer_;
-};
 
 class PlanTest : public RuntimeTest {
  protected:

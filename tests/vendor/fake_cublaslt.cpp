@@ -9,6 +9,7 @@
 #include <cuda_fp16.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 
@@ -21,11 +22,16 @@ struct Operation {
   cublasComputeType_t compute;
   cudaDataType_t scale;
   std::int32_t op_a, op_b, pointer_mode;
+  std::int32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const void* bias = nullptr;
 };
 struct Matrix {
   cudaDataType_t type;
   std::uint64_t rows, columns;
   std::int64_t ld;
+  std::int32_t batch = 1;
+  std::int64_t stride = 0;
+  std::int32_t order = CUBLASLT_ORDER_COL;
 };
 struct Preference {
   std::uint64_t workspace;
@@ -71,6 +77,8 @@ void put(void* data, cudaDataType_t type, std::int64_t index, double value) {
   const auto narrow = static_cast<float>(value);
   if (type == CUDA_R_16F)
     static_cast<__half*>(data)[index] = __float2half(narrow);
+  else if (type == CUDA_R_32F)
+    static_cast<float*>(data)[index] = narrow;
   else
     static_cast<__nv_bfloat16*>(data)[index] = __float2bfloat16(narrow);
 }
@@ -84,17 +92,35 @@ struct Product {
   void* d;
   std::int64_t lda, ldb, ldc, ldd;
   double alpha, beta;
+  // Beyond one plain product.
+  cudaDataType_t output = type;
+  std::int32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const void* bias = nullptr;
+  std::int64_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0, stride_d = 0;
+
+  double finish(double value, std::int64_t row) const {
+    if ((epilogue & CUBLASLT_EPILOGUE_BIAS) != 0) value += element(bias, output, row);
+    if ((epilogue & CUBLASLT_EPILOGUE_RELU) != 0) value = value < 0 ? 0 : value;
+    if ((epilogue & CUBLASLT_EPILOGUE_GELU) != 0)
+      value = value / 2 *
+              (1 + std::tanh(0.7978845608028654 * (value + 0.044715 * value * value * value)));
+    return value;
+  }
 
   void compute() const {
+    for (std::int64_t at = 0; at < batch; ++at) compute(at);
+  }
+
+  void compute(std::int64_t at) const {
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < m; ++i) {
         double sum = 0;
         for (std::int64_t p = 0; p < k; ++p)
-          sum += element(a, type, transpose_a ? p + i * lda : i + p * lda) *
-                 element(b, type, transpose_b ? j + p * ldb : p + j * ldb);
+          sum += element(a, type, at * stride_a + (transpose_a ? p + i * lda : i + p * lda)) *
+                 element(b, type, at * stride_b + (transpose_b ? j + p * ldb : p + j * ldb));
         double value = alpha * sum;
-        if (beta != 0) value += beta * element(c, type, i + j * ldc);
-        put(d, type, i + j * ldd, value);
+        if (beta != 0) value += beta * element(c, output, at * stride_c + i + j * ldc);
+        put(d, output, at * stride_d + i + j * ldd, finish(value, i));
       }
   }
 };
@@ -127,9 +153,16 @@ EXPORT cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) {
 EXPORT cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
                                                      cublasLtMatmulDescAttributes_t attribute,
                                                      const void* value, std::size_t bytes) {
-  if (bytes != sizeof(std::int32_t)) return CUBLAS_STATUS_INVALID_VALUE;
   auto* operation = as<Operation>(desc);
+  if (attribute == CUBLASLT_MATMUL_DESC_BIAS_POINTER && bytes == sizeof operation->bias) {
+    std::memcpy(&operation->bias, value, bytes);
+    return CUBLAS_STATUS_SUCCESS;
+  }
+  if (bytes != sizeof(std::int32_t)) return CUBLAS_STATUS_INVALID_VALUE;
   switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_EPILOGUE:
+      std::memcpy(&operation->epilogue, value, bytes);
+      return CUBLAS_STATUS_SUCCESS;
     case CUBLASLT_MATMUL_DESC_TRANSA:
       std::memcpy(&operation->op_a, value, bytes);
       return CUBLAS_STATUS_SUCCESS;
@@ -151,6 +184,84 @@ EXPORT cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout,
     return CUBLAS_STATUS_INVALID_VALUE;
   return create(layout, Matrix{type, rows, columns, ld});
 }
+namespace {
+
+template <class Value>
+cublasStatus_t answer(const Value& value, void* into, std::size_t bytes, std::size_t* written) {
+  if (written != nullptr) *written = sizeof value;
+  if (bytes != sizeof value) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(into, &value, bytes);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+EXPORT cublasStatus_t cublasLtMatmulDescGetAttribute(cublasLtMatmulDesc_t desc,
+                                                     cublasLtMatmulDescAttributes_t attribute,
+                                                     void* value, std::size_t bytes,
+                                                     std::size_t* written) {
+  const auto* operation = as<Operation>(desc);
+  switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_COMPUTE_TYPE:
+      return answer(static_cast<std::int32_t>(operation->compute), value, bytes, written);
+    case CUBLASLT_MATMUL_DESC_SCALE_TYPE:
+      return answer(static_cast<std::int32_t>(operation->scale), value, bytes, written);
+    case CUBLASLT_MATMUL_DESC_POINTER_MODE:
+      return answer(operation->pointer_mode, value, bytes, written);
+    case CUBLASLT_MATMUL_DESC_TRANSA:
+      return answer(operation->op_a, value, bytes, written);
+    case CUBLASLT_MATMUL_DESC_TRANSB:
+      return answer(operation->op_b, value, bytes, written);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE:
+      return answer(operation->epilogue, value, bytes, written);
+    // Everything else is as after creation.
+    case CUBLASLT_MATMUL_DESC_TRANSC:
+    case CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET:
+      return answer(std::int32_t{0}, value, bytes, written);
+    default:
+      return CUBLAS_STATUS_INVALID_VALUE;
+  }
+}
+
+EXPORT cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                                       cublasLtMatrixLayoutAttribute_t attribute,
+                                                       const void* value, std::size_t bytes) {
+  auto* matrix = as<Matrix>(layout);
+  if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT && bytes == sizeof matrix->batch)
+    std::memcpy(&matrix->batch, value, bytes);
+  else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET &&
+           bytes == sizeof matrix->stride)
+    std::memcpy(&matrix->stride, value, bytes);
+  else if (attribute == CUBLASLT_MATRIX_LAYOUT_ORDER && bytes == sizeof matrix->order)
+    std::memcpy(&matrix->order, value, bytes);
+  else
+    return CUBLAS_STATUS_INVALID_VALUE;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+EXPORT cublasStatus_t cublasLtMatrixLayoutGetAttribute(cublasLtMatrixLayout_t layout,
+                                                       cublasLtMatrixLayoutAttribute_t attribute,
+                                                       void* value, std::size_t bytes,
+                                                       std::size_t* written) {
+  const auto* matrix = as<Matrix>(layout);
+  switch (attribute) {
+    case CUBLASLT_MATRIX_LAYOUT_TYPE:
+      return answer(static_cast<std::uint32_t>(matrix->type), value, bytes, written);
+    case CUBLASLT_MATRIX_LAYOUT_ORDER:
+      return answer(matrix->order, value, bytes, written);
+    case CUBLASLT_MATRIX_LAYOUT_ROWS:
+      return answer(matrix->rows, value, bytes, written);
+    case CUBLASLT_MATRIX_LAYOUT_COLS:
+      return answer(matrix->columns, value, bytes, written);
+    case CUBLASLT_MATRIX_LAYOUT_LD:
+      return answer(matrix->ld, value, bytes, written);
+    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
+      return answer(matrix->batch, value, bytes, written);
+    default:
+      return CUBLAS_STATUS_INVALID_VALUE;
+  }
+}
+
 EXPORT cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
   return destroy<Matrix>(layout);
 }
@@ -356,22 +467,30 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc
   if (k != kb || md->rows != m || md->columns != n || mc->rows != m || mc->columns != n)
     return CUBLAS_STATUS_INVALID_VALUE;
   const cudaDataType_t scale = operation->scale;
-  const Product product{static_cast<std::int64_t>(m),
-                        static_cast<std::int64_t>(n),
-                        static_cast<std::int64_t>(k),
-                        ta,
-                        tb,
-                        md->type,
-                        a,
-                        b,
-                        c,
-                        d,
-                        ma->ld,
-                        mb->ld,
-                        mc->ld,
-                        md->ld,
-                        element(alpha, scale, 0),
-                        element(beta, scale, 0)};
+  Product product{static_cast<std::int64_t>(m),
+                  static_cast<std::int64_t>(n),
+                  static_cast<std::int64_t>(k),
+                  ta,
+                  tb,
+                  ma->type,
+                  a,
+                  b,
+                  c,
+                  d,
+                  ma->ld,
+                  mb->ld,
+                  mc->ld,
+                  md->ld,
+                  element(alpha, scale, 0),
+                  element(beta, scale, 0)};
+  product.output = md->type;
+  product.epilogue = operation->epilogue;
+  product.bias = operation->bias;
+  product.batch = md->batch;
+  product.stride_a = ma->stride;
+  product.stride_b = mb->stride;
+  product.stride_c = mc->stride;
+  product.stride_d = md->stride;
   product.compute();
   // Written by one thread at a time in the tests that read them.
   if (state.matmul_calls == 1) {
@@ -387,6 +506,7 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc
   return CUBLAS_STATUS_SUCCESS;
 }
 
+#ifndef GEMMSMITH_FAKE_LT_ALONE
 // cuBLAS.
 
 EXPORT cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
@@ -427,3 +547,4 @@ EXPORT cublasStatus_t cublasGemmEx_64(cublasHandle_t, cublasOperation_t op_a,
   product.compute();
   return CUBLAS_STATUS_SUCCESS;
 }
+#endif  // GEMMSMITH_FAKE_LT_ALONE

@@ -1,0 +1,22 @@
+"""Loads the operators' library and tells torch about it. No CUDA call is made."""
+
+import ctypes
+import pathlib
+
+import torch
+
+_OLDEST = (2, 10)
+_version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+if _version < _OLDEST:
+    raise ImportError(
+        f"gemmsmith.torch needs torch {_OLDEST[0]}.{_OLDEST[1]} or newer (its stable ABI); this is "
+        f"{torch.__version__}"
+    )
+
+_path = pathlib.Path(__file__).resolve().parent.parent / "lib" / "libgemmsmith_torch.so"
+if not _path.exists():
+    raise ImportError(f"{_path} is missing: gemmsmith was installed without its torch operators")
+torch.ops.load_library(str(_path))
+library = ctypes.CDLL(str(_path))
+library.gemmsmith_torch_served.restype = ctypes.c_int64
+library.gemmsmith_torch_passed.restype = ctypes.c_int64

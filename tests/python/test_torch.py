@@ -1,0 +1,455 @@
+"""gemmsmith.torch without a GPU: the operators' file is also built for the CPU, where a fake driver's
+device memory is the host's, so that plans, fallbacks, gradients and torch.compile run whole.
+
+Run by ctest, or: GEMMSMITH_TEST_CPU_OPS=... GEMMSMITH_PLANS=... python -m pytest test_torch.py
+"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import gemmsmith.torch as gt  # noqa: E402
+from gemmsmith.torch import _inductor, _operators  # noqa: E402
+
+torch.ops.load_library(os.environ["GEMMSMITH_TEST_CPU_OPS"])
+# Compiled code that an earlier run left would not pass through here.
+torch.compiler.config.force_disable_caches = True
+
+
+class OnCpu:
+    """The counters and the switch of the operators that were built for the CPU."""
+
+    def __init__(self):
+        import ctypes
+
+        self.library = ctypes.CDLL(os.environ["GEMMSMITH_TEST_CPU_OPS"])
+        self.library.gemmsmith_torch_served.restype = ctypes.c_int64
+        self.library.gemmsmith_torch_passed.restype = ctypes.c_int64
+
+    def counts(self):
+        return (
+            self.library.gemmsmith_torch_served(),
+            self.library.gemmsmith_torch_passed(),
+        )
+
+
+cpu = OnCpu()
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch):
+    monkeypatch.setattr(_operators, "_device_types", {"cpu"})
+    monkeypatch.setattr(_inductor, "device_types", {"cpu"})
+
+
+@pytest.fixture
+def routed():
+    cpu.library.gemmsmith_torch_set_routing(1)
+    yield
+    cpu.library.gemmsmith_torch_set_routing(0)
+
+
+def whole(*size, dtype=torch.float16, seed=0):
+    """Small whole numbers: sums are exact in every type."""
+    generator = torch.Generator().manual_seed(seed + 1)
+    return torch.randint(-2, 3, size, generator=generator).to(dtype)
+
+
+def expected_mm(a, b):
+    return (a.double() @ b.double()).to(a.dtype)
+
+
+def served_by_plan(function):
+    """The result, and whether plans alone served it."""
+    before = cpu.counts()
+    result = function()
+    after = cpu.counts()
+    return result, after[0] - before[0], after[1] - before[1]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_planned_product_is_served_and_exact(dtype):
+    a, b = whole(64, 64, dtype=dtype), whole(64, 64, dtype=dtype, seed=1).t()
+    result, served, passed = served_by_plan(lambda: gt.mm(a, b))
+    assert (served, passed) == (1, 0)
+    assert torch.equal(result, expected_mm(a, b))
+
+
+# A9: the stride of a dimension of size 1 means nothing. A2: no contiguous dimension.
+def layouts():
+    big = whole(200, 200)
+    yield "other layout", whole(64, 64), whole(64, 64)
+    yield "unplanned size", whole(64, 48), whole(48, 64)
+    yield "padded", big[:64, :64], whole(64, 64).t()
+    yield "offset by one", big.flatten()[1:].as_strided((64, 64), (64, 1)), whole(64, 64).t()
+    yield "strided both ways", whole(128, 128)[::2, ::2], whole(64, 64)
+    yield "expanded", whole(1, 64).expand(64, 64), whole(64, 64).t()
+    yield "all ones", torch.ones(1, dtype=torch.float16).expand(64, 64), whole(64, 64).t()
+    yield "vector", whole(1, 64), whole(64, 64)
+    yield "column", whole(64, 64), whole(64, 1)
+    yield "one row, odd stride", whole(64).as_strided((1, 64), (12345, 1)), whole(64, 64)
+    yield "one row, stride 0", whole(64).as_strided((1, 64), (0, 1)), whole(64, 64)
+    yield "one column, strides 1", whole(64).as_strided((64, 1), (1, 1)), whole(1, 64)
+    yield "single", whole(1, 1), whole(1, 1)
+    yield "no k", whole(8, 0), whole(0, 8)
+    yield "no rows", whole(0, 8), whole(8, 8)
+    yield "float", whole(64, 64).float(), whole(64, 64).float()
+    yield "double", whole(64, 64).double(), whole(64, 64).double()
+    yield "int", whole(8, 8).int(), whole(8, 8).int()
+    yield "complex", whole(8, 8).to(torch.complex64), whole(8, 8).to(torch.complex64)
+    yield "conjugated", torch.randn(8, 8, dtype=torch.complex64).conj(), whole(8, 8).to(
+        torch.complex64
+    )
+
+
+@pytest.mark.parametrize("name, a, b", list(layouts()), ids=[case[0] for case in layouts()])
+def test_routed_products_equal_torchs(routed, name, a, b):
+    product = torch.mm(a, b)
+    cpu.library.gemmsmith_torch_set_routing(0)
+    plain = torch.mm(a, b)
+    assert torch.equal(product, plain)
+    assert (product.dtype, product.stride()) == (plain.dtype, plain.stride())
+
+
+def errors():
+    yield torch.mm, (whole(2, 3), whole(4, 5))
+    yield torch.mm, (whole(0, 3), whole(4, 5))
+    yield torch.mm, (whole(2), whole(2, 2))
+    yield torch.mm, (whole(2, 2, 2), whole(2, 2))
+    yield torch.mm, (whole(2, 2), whole(2, 2).float())
+    yield torch.mm, (whole(2, 2), whole(2, 2).bfloat16())
+    yield torch.bmm, (whole(2, 2), whole(2, 2))
+    yield torch.bmm, (whole(1, 2, 3), whole(1, 2, 3))
+    yield torch.bmm, (whole(1, 2, 3), whole(2, 3, 2))
+    yield torch.bmm, (whole(1, 2, 3), whole(1, 3, 2).float())
+
+
+# B6: the same errors, in the same order, as without.
+@pytest.mark.parametrize("function, arguments", list(errors()))
+def test_routed_errors_are_torchs(routed, function, arguments):
+    with pytest.raises(RuntimeError) as ours:
+        function(*arguments)
+    cpu.library.gemmsmith_torch_set_routing(0)
+    with pytest.raises(RuntimeError) as theirs:
+        function(*arguments)
+    # Types are checked inside torch's operator: the ABI before 2.12 does not hand on its words, and
+    # bmm's form with `out` has others.
+    is_of_types = any(word in str(theirs.value) for word in ("dtype", "scalar type"))
+    if not is_of_types or (has_torchs_words and function is torch.mm):
+        assert str(ours.value) == str(theirs.value)
+
+
+has_torchs_words = tuple(map(int, torch.__version__.split("+")[0].split(".")[:2])) >= (2, 12)
+
+
+def shapes_of_matmul():
+    sides = [(64,), (64, 64), (1, 64, 64), (3, 64, 64), (2, 1, 64, 64), (0, 64, 64)]
+    for left in sides:
+        for right in sides:
+            yield left, right
+
+
+# E2: every pair of dimensions that matmul broadcasts.
+@pytest.mark.parametrize("left, right", list(shapes_of_matmul()))
+def test_routed_matmul_broadcasts_as_torchs(routed, left, right):
+    a, b = whole(*left), whole(*right, seed=1)
+
+    def result():
+        try:
+            return torch.matmul(a, b)
+        except RuntimeError as error:
+            return str(error)
+
+    product = result()
+    cpu.library.gemmsmith_torch_set_routing(0)
+    plain = result()
+    if isinstance(plain, str):
+        assert product == plain
+    else:
+        assert torch.equal(product, plain)
+
+
+def test_routed_products_are_served_in_matmul_linear_and_gradients(routed):
+    x = whole(64, 64).requires_grad_()
+    weight = whole(64, 64, seed=1).requires_grad_()
+    y, served, passed = served_by_plan(lambda: torch.nn.functional.linear(x, weight))
+    assert (served, passed) == (1, 0)
+    assert torch.equal(y, expected_mm(x.detach(), weight.detach().t()))
+    grad = whole(64, 64, seed=2)
+    _, served, passed = served_by_plan(lambda: y.backward(grad))
+    assert served + passed == 2  # both gradients came through here
+    assert torch.equal(x.grad, expected_mm(grad, weight.detach()))
+    assert torch.equal(weight.grad, expected_mm(grad.t(), x.detach()))
+
+
+# E1: the gradient of a sum is expanded.
+def test_the_gradient_of_a_sum(routed):
+    x = whole(64, 64).requires_grad_()
+    w = whole(64, 64, seed=1).requires_grad_()
+    torch.mm(x, w).sum().backward()
+    ones = torch.ones(64, 64, dtype=torch.float16)
+    assert torch.equal(x.grad, expected_mm(ones, w.detach().t()))
+    assert torch.equal(w.grad, expected_mm(x.detach().t(), ones))
+
+
+def test_a_batch_of_one_is_served(routed):
+    a, b = whole(1, 64, 64), whole(1, 64, 64, seed=1).transpose(1, 2)
+    product, served, passed = served_by_plan(lambda: torch.bmm(a, b))
+    assert (served, passed) == (1, 0)
+    assert torch.equal(product[0], expected_mm(a[0], b[0]))
+    assert product.shape == (1, 64, 64)
+
+
+def test_out_is_untouched_by_routing(routed):
+    out = torch.full((64, 64), float("nan"), dtype=torch.float16)
+    a, b = whole(64, 64), whole(64, 64, seed=1).t()
+    assert torch.mm(a, b, out=out) is out
+    assert torch.equal(out, expected_mm(a, b))
+    # A7, E7: an output with strides of its own.
+    wide = torch.zeros(64, 128, dtype=torch.float16)
+    view = wide[:, ::2]
+    torch.mm(a, b, out=view)
+    assert torch.equal(view, expected_mm(a, b)) and not wide[:, 1::2].any()
+
+
+def test_addmm_is_served_where_input_has_its_shape():
+    c, a, b = whole(64, 64, seed=3), whole(64, 64), whole(64, 64, seed=1).t()
+    result, served, _ = served_by_plan(lambda: gt.addmm(c, a, b, beta=3, alpha=2))
+    assert served == 1
+    expected = (3 * c.double() + 2 * (a.double() @ b.double())).half()
+    assert torch.equal(result, expected)
+
+
+# F3, F4, C2: every shape that input may be broadcast from is torch's own.
+@pytest.mark.parametrize("shape", [(64,), (1, 64), (64, 1), (1, 1), ()])
+def test_addmm_broadcasts_as_torchs(shape):
+    c, a, b = whole(*shape, seed=3), whole(64, 64), whole(64, 64, seed=1).t()
+    assert torch.equal(gt.addmm(c, a, b), torch.addmm(c, a, b))
+    expanded = c.expand(64, 64)
+    assert torch.equal(gt.addmm(expanded, a, b), torch.addmm(expanded, a, b))
+
+
+def test_addmm_ignores_input_with_beta_of_zero():
+    c = torch.full((64, 64), float("nan"), dtype=torch.float16)
+    a, b = whole(64, 64), whole(64, 64, seed=1).t()
+    assert torch.equal(gt.addmm(c, a, b, beta=0), expected_mm(a, b))
+
+
+def test_addmm_keeps_gradients():
+    c = whole(64, 64, seed=3).requires_grad_()
+    gt.addmm(c, whole(64, 64), whole(64, 64)).sum().backward()
+    assert torch.equal(c.grad, torch.ones_like(c))
+
+
+def activation_reference(x, weight, bias, activation):
+    y = x.double() @ weight.double().t() + (0 if bias is None else bias.double())
+    if activation == "relu":
+        y = y.relu()
+    elif activation == "gelu_tanh":
+        y = torch.nn.functional.gelu(y, approximate="tanh")
+    elif activation == "gelu":
+        y = torch.nn.functional.gelu(y)
+    elif activation == "silu":
+        y = torch.nn.functional.silu(y)
+    return y
+
+
+# F2: a bias that is a slice; F5: sizes where a bias along the wrong side fits as well.
+@pytest.mark.parametrize("activation", ["none", "relu", "gelu_tanh", "gelu", "silu"])
+@pytest.mark.parametrize("offset", [0, 1, 3])
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_linear_with_activation(activation, offset, with_bias):
+    x, weight = whole(2, 12, 32), whole(24, 32, seed=1)
+    bias = whole(30, seed=2)[offset : offset + 24] if with_bias else None
+    y = gt.linear(x, weight, bias, activation)
+    reference = activation_reference(x, weight, bias, activation)
+    assert y.shape == (2, 12, 24)
+    assert torch.allclose(y.double(), reference, rtol=2**-9, atol=2**-9)
+
+
+def test_a_bias_is_fused():
+    x, weight, bias = whole(12, 32), whole(24, 32, seed=1), whole(24, seed=2)
+    for activation in ("none", "relu", "gelu_tanh"):
+        _, served, passed = served_by_plan(lambda: gt.linear(x, weight, bias, activation))
+        assert (served, passed) == (1, 0)
+
+
+# F7: the two GELUs are two names; each as torch's at the points where they differ.
+def test_the_two_gelus_are_not_swapped():
+    points = torch.tensor(
+        [-float("inf"), -10, -3, -0.75, 0, 0.75, 3, 10, float("inf"), float("nan")],
+        dtype=torch.float16,
+    )
+    x = torch.zeros(4, 8, dtype=torch.float16)
+    weight = torch.zeros(len(points), 8, dtype=torch.float16)
+    for ours, theirs in (("gelu", "none"), ("gelu_tanh", "tanh")):
+        y = gt.linear(x, weight, points, ours)
+        expected = torch.nn.functional.gelu(points.float(), approximate=theirs).half()
+        finite = expected.isfinite()
+        assert torch.allclose(y[0][finite].float(), expected[finite].float(), atol=5e-4)
+
+
+def test_an_unknown_activation_is_named():
+    with pytest.raises(ValueError, match="activation 'tanh': expected one of none, relu"):
+        gt.linear(whole(2, 2), whole(2, 2), None, "tanh")
+
+
+@pytest.mark.parametrize("activation", ["none", "relu", "gelu_tanh"])
+def test_gradients_of_the_fused_linear(activation):
+    x = torch.randn(16, 32, dtype=torch.float16).requires_grad_()
+    weight = torch.randn(24, 32, dtype=torch.float16).requires_grad_()
+    bias = torch.randn(24, dtype=torch.float16).requires_grad_()
+    grad = torch.randn(16, 24, dtype=torch.float16)
+    gt.linear(x, weight, bias, activation).backward(grad)
+    reference = [t.detach().double().requires_grad_() for t in (x, weight, bias)]
+    activation_reference(*reference, activation).backward(grad.double())
+    for ours, theirs in zip((x, weight, bias), reference):
+        scale = theirs.grad.abs().max()
+        assert (ours.grad.double() - theirs.grad).abs().max() <= scale * 2**-8
+
+
+# Q1: schema, shapes for tracing, autograd registration.
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_opcheck(requires_grad):
+    def tensor(*size, seed=0):
+        return whole(*size, seed=seed).requires_grad_(requires_grad)
+
+    torch.library.opcheck(torch.ops.gemmsmith.mm.default, (tensor(64, 64), tensor(64, 64, seed=1)))
+    torch.library.opcheck(
+        torch.ops.gemmsmith.bmm.default, (tensor(1, 8, 8), tensor(1, 8, 8, seed=1))
+    )
+    torch.library.opcheck(
+        torch.ops.gemmsmith.addmm_activation.default,
+        (tensor(8, seed=2), tensor(4, 8), tensor(8, 8, seed=1), "relu"),
+    )
+
+
+def test_vmap_func_grad_and_inference_mode(routed):
+    a, b = whole(3, 64, 64), whole(64, 64, seed=1)
+    assert torch.equal(torch.vmap(torch.mm, (0, None))(a, b), torch.matmul(a, b))
+    gradient = torch.func.grad(lambda m: torch.mm(m, b).sum())(a[0])
+    assert torch.equal(gradient, expected_mm(torch.ones_like(b), b.t()))
+    with torch.inference_mode():
+        assert torch.equal(torch.mm(a[0], b), expected_mm(a[0], b))
+
+
+def test_double_backward_of_the_operators():
+    # In f32, which no plan has: the formulas are composed of operators that have gradients.
+    a = torch.randn(4, 5, dtype=torch.float64, requires_grad=True)
+    b = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(gt.mm, (a, b))
+    assert torch.autograd.gradgradcheck(gt.mm, (a, b))
+
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = torch.nn.Linear(64, 64)
+        self.down = torch.nn.Linear(64, 64, bias=False)
+
+    def forward(self, x):
+        return self.down(torch.relu(self.up(x)))
+
+
+def test_compile_has_no_graph_break_and_uses_the_operators():
+    block = Block().half()
+    with torch.no_grad():
+        for parameter in block.parameters():
+            parameter.copy_(whole(*parameter.shape))
+    x = whole(64, 64, seed=5)
+    expected = block(x)
+    _inductor.install()
+    try:
+        compiled = torch.compile(block, fullgraph=True)
+        with torch.no_grad():
+            result, served, _ = served_by_plan(lambda: compiled(x))
+        assert torch.equal(result, expected)
+        assert served >= 2  # the fused product, and the one without bias
+        y = compiled(x)
+        y.sum().backward()
+        assert block.up.weight.grad is not None
+    finally:
+        _inductor.remove()
+        torch._dynamo.reset()
+
+
+def test_compile_with_dynamic_shapes_and_slices():
+    def function(x, w):
+        return torch.mm(x[1:], w)
+
+    _inductor.install()
+    try:
+        compiled = torch.compile(function, fullgraph=True, dynamic=True)
+        w = whole(64, 64, seed=1)
+        for rows in (3, 65, 18):
+            x = whole(rows, 64)
+            assert torch.equal(compiled(x, w), expected_mm(x[1:], w))  # Q4: sliced inputs
+    finally:
+        _inductor.remove()
+        torch._dynamo.reset()
+
+
+def test_enable_nests_and_gives_everything_back():
+    import torch._inductor.config as config
+
+    before = config.post_grad_custom_pre_pass
+    assert not gt.is_enabled()
+    with gt.enable():
+        with gt.enable():
+            assert gt.is_enabled()
+        assert gt.is_enabled()
+        assert torch.equal(torch.mm(whole(8, 8), whole(8, 8)), expected_mm(whole(8, 8), whole(8, 8)))
+    assert not gt.is_enabled()
+    assert config.post_grad_custom_pre_pass is before
+    gt.disable()  # once too often does nothing
+    assert set(gt.counts()) == {"served", "torch"}
+
+
+# Q2, Q3, N10: importing starts nothing, so that workers may fork and devices be chosen afterwards.
+def test_import_starts_nothing():
+    script = """
+import os
+import torch, gemmsmith.torch
+assert not torch.cuda.is_initialized()
+gemmsmith.torch.enable()
+assert not torch.cuda.is_initialized()
+os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+pid = os.fork()
+if pid == 0:
+    os._exit(0 if torch.equal(torch.ones(2, 2) @ torch.ones(2, 2), torch.full((2, 2), 2.)) else 1)
+assert os.waitpid(pid, 0)[1] == 0
+print("fine")
+"""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GEMMSMITH_LIBCUDA")}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+    )
+    assert done.stdout == "fine\n", done.stderr
+    assert done.returncode == 0
+
+
+def test_a_data_loader_after_products():
+    gt.mm(whole(64, 64), whole(64, 64).t())
+    data = torch.utils.data.TensorDataset(torch.arange(16.0))
+    loader = torch.utils.data.DataLoader(data, batch_size=4, num_workers=2)
+    assert sum(batch[0].sum().item() for batch in loader) == 120
+
+
+# Q6: what is not a plain dense tensor is torch's.
+def test_other_tensors_are_torchs(routed):
+    dense = whole(8, 8).float()
+    sparse = dense.to_sparse()
+    assert torch.equal(torch.mm(sparse, dense), torch.mm(dense, dense))
+    meta = torch.mm(torch.empty(4, 5, device="meta"), torch.empty(5, 6, device="meta"))
+    assert meta.shape == (4, 6)
+
+    class Named(torch.Tensor):
+        pass
+
+    named = whole(8, 8).as_subclass(Named)
+    assert isinstance(torch.mm(named, named), Named)
+    assert torch.equal(torch.mm(torch._neg_view(dense), dense), -torch.mm(dense, dense))
