@@ -60,7 +60,8 @@ def print_tables(table, splits):
             for measure in ("this_over_policy_to_0.98", "policy_kt_minus_this",
                             "policy_share_of_gap@16"):
                 value, low, high = table[split, name, measure]
-                cells.append(f"{value:.2f} ({low:.2f} to {high:.2f})")
+                # Where a bootstrap sample has no gap left, a share of it means nothing.
+                cells.append(f"{value:.2f} ({low:.2f} to {high:.2f})" if low > -20 else "no gap left")
             print(f"| {split} | {NAMES[name]} | " + " | ".join(cells) + " |")
 
 
