@@ -1,7 +1,9 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -31,7 +33,7 @@ bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
     if (written < 0) {
-      if (errno == EINTR) continue;
+      if (errno == EINTR && !interrupted()) continue;
       return false;
     }
     bytes.remove_prefix(static_cast<std::size_t>(written));
@@ -61,9 +63,41 @@ Result<std::filesystem::path> link_target(std::filesystem::path path, ErrorCode 
   return fail(code, "cannot write {}: {}", named, std::strerror(ELOOP));
 }
 
+// A link to one of a process's open files, as /dev/stdout is.
+bool names_descriptor(std::filesystem::path path) {
+  std::error_code error;
+  while (std::filesystem::is_symlink(path, error)) {
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+    struct statfs system {};
+    if (::statfs(folder.c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC) return true;
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) return false;
+    path = path.parent_path() / target;
+  }
+  return false;
+}
+
+// What a rename would put a file in the place of, instead of writing to it.
+bool is_written_through(const std::filesystem::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || S_ISDIR(info.st_mode)) return false;
+  return !S_ISREG(info.st_mode) || names_descriptor(path);
+}
+
+Result<void> write_through(const std::filesystem::path& path, std::string_view bytes,
+                           ErrorCode code) {
+  // A pipe's open waits for a reader and its write for room: the user may give up on either.
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (file.get() >= 0 && write_all(file.get(), bytes)) return {};
+  const int reason = errno;
+  if (reason == EINTR && interrupted())
+    return fail(ErrorCode::kInterrupted, "interrupted while writing {}", path.string());
+  return fail(code, "cannot write {}: {}", path.string(), std::strerror(reason));
+}
+
 }  // namespace
 
-Result<std::string> read_file(const std::filesystem::path& path) {
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t most_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0 && errno == EINTR && interrupted())
     return fail(ErrorCode::kInterrupted, "interrupted while opening {}", path.string());
@@ -85,12 +119,16 @@ Result<std::string> read_file(const std::filesystem::path& path) {
       if (errno == EINTR) continue;
       return fail(ErrorCode::kBadInput, "cannot read {}: {}", path.string(), std::strerror(errno));
     }
+    if (static_cast<std::size_t>(got) > most_bytes - bytes.size())
+      return fail(ErrorCode::kBadInput, "cannot read {}: longer than {} bytes", path.string(),
+                  most_bytes);
     bytes.append(buffer, static_cast<std::size_t>(got));
   }
 }
 
 Result<void> write_file_atomic(const std::filesystem::path& path, std::string_view bytes,
                                ErrorCode code) {
+  if (is_written_through(path)) return write_through(path, bytes, code);
   GEMMSMITH_TRY(const std::filesystem::path target, link_target(path, code));
   const std::filesystem::path temporary = temporary_beside(target);
   {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/numbers.h"
 #include "device/device_json.h"
@@ -209,6 +210,7 @@ int worker_main(int argc, char** argv) {
   // A worker without a tuner has nobody to measure for; and Ctrl-C is the tuner's to handle.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::signal(SIGINT, SIG_IGN);
+  allow_interrupts();  // which the tuner blocks
   int socket = -1;
   for (int i = 1; i + 1 < argc; ++i) {
     if (std::string_view(argv[i]) != "--fd") continue;

@@ -32,10 +32,24 @@ Result<void> check_size(const char* argument, std::int64_t value) {
   return {};
 }
 
-Result<void> check_ld(const char* argument, std::int64_t value, std::int64_t least) {
+// A TMA descriptor's stride is below 2^40 bytes; operands have 2-byte elements.
+constexpr std::int64_t kMaxLd = (std::int64_t{1} << 39) - 1;
+
+Result<void> check_ld(const char* argument, std::int64_t value, std::int64_t least,
+                      std::int64_t rows) {
   if (value < least)
     return fail(ErrorCode::kBadInput, "{} = {}: this leading dimension must be at least {}",
                 argument, value, least);
+  if (value > kMaxLd)
+    return fail(ErrorCode::kBadInput, "{} = {}: this leading dimension must be at most {}",
+                argument, value, kMaxLd);
+  // Offsets are bytes in 64 bits.
+  constexpr std::int64_t kMaxElements = std::numeric_limits<std::int64_t>::max() / 2;
+  if (rows > 0 && value > kMaxElements / rows)
+    return fail(ErrorCode::kBadInput,
+                "{} = {}: with {} rows this leading dimension must be at most {}: a matrix has at "
+                "most 2^63 bytes",
+                argument, value, rows, kMaxElements / rows);
   return {};
 }
 
@@ -127,11 +141,13 @@ Result<Problem> make_problem(Problem problem) {
   if (problem.ldb == 0) problem.ldb = packed_ldb(problem);
   if (problem.ldd == 0) problem.ldd = packed_ldd(problem);
   if (problem.ldc == 0) problem.ldc = problem.ldd;
-  GEMMSMITH_CHECK(check_ld("lda", problem.lda, packed_lda(problem)));
-  GEMMSMITH_CHECK(check_ld("ldb", problem.ldb, packed_ldb(problem)));
+  const std::int64_t a_rows = a_is_k_contiguous(problem.layout) ? problem.m : problem.k;
+  const std::int64_t b_rows = b_is_k_contiguous(problem.layout) ? problem.n : problem.k;
+  GEMMSMITH_CHECK(check_ld("lda", problem.lda, packed_lda(problem), a_rows));
+  GEMMSMITH_CHECK(check_ld("ldb", problem.ldb, packed_ldb(problem), b_rows));
   // ldd first: ldc may only repeat it.
-  GEMMSMITH_CHECK(check_ld("ldd", problem.ldd, packed_ldd(problem)));
-  GEMMSMITH_CHECK(check_ld("ldc", problem.ldc, packed_ldd(problem)));
+  GEMMSMITH_CHECK(check_ld("ldd", problem.ldd, packed_ldd(problem), problem.m));
+  GEMMSMITH_CHECK(check_ld("ldc", problem.ldc, packed_ldd(problem), problem.m));
   return problem;
 }
 

@@ -81,7 +81,8 @@ std::int64_t packed_ldb(const Problem& problem);
 std::int64_t packed_ldd(const Problem& problem);
 
 // Fills leading dimensions that are 0 with the packed ones and checks the rest: sizes not negative,
-// m, n, k below 2^31, batch 1, leading dimensions large enough, type and accumulator a legal pair.
+// m, n, k below 2^31, batch 1, leading dimensions large enough, rows less than 2^40 bytes apart
+// (what TMA takes) and matrices below 2^63 bytes, type and accumulator a legal pair.
 // The error names the argument, its value and the rule.
 Result<Problem> make_problem(Problem problem);
 

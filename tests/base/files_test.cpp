@@ -1,9 +1,11 @@
 // files_test.cpp -- reading tells failures apart; writing is all or nothing.
 #include "base/files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,6 +86,51 @@ TEST(Files, WritingThroughALinkReplacesItsTarget) {
   for (const char* link : {"relative", "chain", "dangling"})
     EXPECT_TRUE(fs::is_symlink(folder / link)) << link;
   EXPECT_EQ(file_count(folder / "there"), 2U) << "the temporary files are gone";
+}
+
+// Renaming over a device or a pipe would put a file in its place.
+TEST(Files, WhatIsNoRegularFileIsWrittenThrough) {
+  namespace fs = std::filesystem;
+  const ScratchFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  fs::create_symlink("pipe", folder / "link");
+  for (const char* name : {"pipe", "link"}) {
+    std::string seen;
+    std::thread reader([&] { seen = *read_file(folder / "pipe"); });
+    const std::string bytes(100'000, name[0]);
+    EXPECT_TRUE(write_file_atomic(folder / name, bytes));
+    reader.join();
+    EXPECT_TRUE(seen == bytes) << name;
+    EXPECT_TRUE(fs::is_fifo(folder / "pipe")) << name;
+  }
+  ASSERT_TRUE(write_file_atomic("/dev/null", "x"));
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  const auto full = write_file_atomic("/dev/full", "x");
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().what, "cannot write /dev/full: No space left on device");
+  EXPECT_EQ(file_count(folder.path()), 2U);
+}
+
+// What the shell opened stays open there: a rename would cut what it writes next off the file.
+TEST(Files, AnOpenDescriptorIsWrittenThrough) {
+  const ScratchFolder folder;
+  const int file = ::open((folder / "f").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  ASSERT_EQ(::write(file, "one ", 4), 4);
+  ASSERT_TRUE(write_file_atomic("/proc/self/fd/" + std::to_string(file), "two "));
+  ASSERT_EQ(::write(file, "three", 5), 5);
+  ::close(file);
+  EXPECT_EQ(*read_file(folder / "f"), "one two three");
+  EXPECT_EQ(file_count(folder.path()), 1U);
+}
+
+TEST(Files, ReadingStopsAtItsLimit) {
+  const auto endless = read_file("/dev/zero", 1000);
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(endless.error().what, "cannot read /dev/zero: longer than 1000 bytes");
+  const ScratchFolder folder;
+  ASSERT_TRUE(write_file_atomic(folder / "f", std::string(1000, 'x')));
+  EXPECT_EQ(read_file(folder / "f", 1000)->size(), 1000U);
 }
 
 TEST(Files, ALinkToItselfIsRefusedByName) {

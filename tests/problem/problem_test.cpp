@@ -72,6 +72,17 @@ INSTANTIATE_TEST_SUITE_P(
                     "batch = 2: only batch 1 is supported"},
         RefusedCase{"small_lda", [](Problem& p) { p.lda = 29; }, ErrorCode::kBadInput,
                     "lda = 29: this leading dimension must be at least 30"},
+        RefusedCase{"far_rows", [](Problem& p) { p.lda = std::int64_t{1} << 39; },
+                    ErrorCode::kBadInput,
+                    "lda = 549755813888: this leading dimension must be at most 549755813887"},
+        RefusedCase{"overflowing_ldd",
+                    [](Problem& p) {
+                      p.m = 2147483647;
+                      p.ldd = std::int64_t{1} << 32;
+                    },
+                    ErrorCode::kBadInput,
+                    "ldd = 4294967296: with 2147483647 rows this leading dimension must be at most "
+                    "2147483649: a matrix has at most 2^63 bytes"},
         RefusedCase{"small_ldb", [](Problem& p) { p.ldb = -5; }, ErrorCode::kBadInput,
                     "ldb = -5: this leading dimension must be at least 30"},
         RefusedCase{"small_ldc", [](Problem& p) { p.ldc = 19; }, ErrorCode::kBadInput,
