@@ -84,6 +84,21 @@ TEST(Features, TargetsNameDoesNotCount) {
   EXPECT_NE(row_of(problem, config, target), before);
 }
 
+// Trained policies rely on what features mean. When this fails for a good reason (the time model
+// was improved, say), raise kFeatureVersion, train data/policy again and write the new sum here.
+TEST(Features, MeaningsHaveNotDrifted) {
+  const Target target = *known_target("h200");
+  double sum = 0;
+  for (const char* text : {"sm90_ws:w2.m128.n256.ps1", "sm90_ws:n16.k128.e1.sp1.sk4",
+                           "sm90_ws:w2.m128.n128.cm2.cn2", "sm80_mma:m32.n32.wn1.k64.s2"})
+    for (const Problem& problem : {problem_of(512, 4096, 2048), problem_of(4096, 4096, 4096)}) {
+      const auto row = row_of(problem, *parse_config(text, kernel_families()), target);
+      for (std::size_t i = 0; i < row.size(); ++i)
+        sum += static_cast<double>(row[i]) * static_cast<double>(1 + i % 7);
+    }
+  EXPECT_NEAR(sum, 7300.52, 0.01);
+}
+
 RC_GTEST_PROP(Features, EveryRowIsFinite, ()) {
   const auto size = [] { return *rc::gen::inRange<std::int64_t>(1, 40000); };
   const Problem problem = problem_of(size(), size(), size());
