@@ -34,6 +34,7 @@
 #include "parts/mma_sync.cuh"
 #include "parts/pdl.cuh"
 #include "parts/staged_store.cuh"
+#include "parts/stmatrix.cuh"
 #include "parts/tile_order.cuh"
 #include "parts/types.cuh"
 
@@ -399,8 +400,8 @@ __device__ __forceinline__ void stage_aligned(const Tile& tile, const Warp& warp
       for (int j = 0; j < kBlocksN; j += 2) {
         const u32 offset =
             static_cast<u32>((i * kMmaM * staged_pitch(kTileN) + j * kMmaN) * sizeof(u16));
-        store_matrices_x4(address + offset, pair(i, j, 0), pair(i, j, 1), pair(i, j + 1, 0),
-                          pair(i, j + 1, 1));
+        stmatrix_x4(address + offset, pair(i, j, 0), pair(i, j, 1), pair(i, j + 1, 0),
+                    pair(i, j + 1, 1));
       }
     }
   } else {

@@ -13,8 +13,11 @@
 // columns) or take tiles in turn (pingpong: one stores while the other multiplies).
 //
 // In a cluster of cluster_m x cluster_n CTAs, A's rows are wanted by cluster_n CTAs and B's by
-// cluster_m: each loads its slice and multicasts it. With split_k, the cluster instead shares one
+// cluster_m: each loads its part and multicasts it. With split_k, the cluster instead shares one
 // tile's k range and adds up through distributed shared memory (parts/split_k.cuh).
+//
+// A and B may each have k or their other dimension contiguous (kAlongKA, kAlongKB 1 or 0); how they
+// then lie in a stage: parts/operand_slab.cuh.
 //
 // Parameters (config.cuh): kTileM 64..256 by 64; kTileN 8..256 by 8; kTileK a multiple of 64;
 // kStages >= 2; kConsumers 1, 2; kSchedule 0 cooperative, 1 pingpong; kClusterM, kClusterN;
@@ -26,7 +29,9 @@
 //   pingpong (2 consumers) or 1 consumer:         R = tile_m / 64,  C = tile_n
 // - C is a multiple of 8, at most 256.
 // - Accumulator registers: R * C / 2 for f32, R * C / 4 for f16; at most 192.
-// - Multicast slices: tile_m / cluster_n and tile_n / cluster_m are multiples of 8.
+// - Multicast parts of an operand with k contiguous: tile_m / cluster_n or tile_n / cluster_m are
+//   multiples of 8.
+// - B with n contiguous: W, the largest of 64, 32, 16 that divides tile_n, divides C.
 // - kEpilogue 0: n and ldd are multiples of 8, D's base 16-byte aligned.
 // - kSplit: cluster_m * cluster_n == 1, not pingpong, one tile a cluster (not persistent), split_k
 //   2..16 (above 8 non-portable), split_k CTAs a tile; kEpilogue has no effect.
@@ -44,13 +49,16 @@
 // Threads: 128 * consumers + (consumers == 2 && accumulator registers > 96 ? 128 : 32).
 //
 // Tensor maps, inner dimension first; out of bounds reads as zero:
-//   A {k, m}, stride lda, box {64, tile_m / cluster_n}, 128-byte swizzle
-//   B {k, n}, stride ldb, box {64, tile_n / cluster_m}, 128-byte swizzle
+//   A {k, m}, stride lda, box {64, tile_m / cluster_n}, 128-byte swizzle; or, with m contiguous,
+//     {m, k}, box {64, 64 / cluster_n}, 128-byte swizzle
+//   B {k, n}, stride ldb, box {64, tile_n / cluster_m}, 128-byte swizzle; or, with n contiguous,
+//     {n, k}, box {W, 64 / cluster_m}, swizzled over the box's row
 //   D {n, m}, stride ldd, box {X, 64}, X the largest of 64, 32, 16, 8 that divides C, swizzled over
 //     the box's row: 128, 64, 32 bytes, none. May be zero when kEpilogue == 1 or kSplit == 1.
 #include "config.cuh"
 #include "parts/args.cuh"
 #include "parts/mbarrier.cuh"
+#include "parts/operand_slab.cuh"
 #include "parts/pdl.cuh"
 #include "parts/split_k.cuh"
 #include "parts/store_rows.cuh"
@@ -103,9 +111,9 @@ constexpr u32 kSources =
     kClusterM + kClusterN - 1;  // CTAs that write our stages, and that we write
 
 constexpr bool kStagesD = kEpilogue == 0 && kSplit == 0;
-constexpr u32 kSlabBytesA = kTileM * kSlabRowBytes;
-constexpr u32 kSlabBytesB = kTileN * kSlabRowBytes;
-constexpr u32 kStageBytes = kSlabs * (kSlabBytesA + kSlabBytesB);
+using SlabA = OperandSlab<kAlongKA == 1, kTileM, kClusterN>;
+using SlabB = OperandSlab<kAlongKB == 1, kTileN, kClusterM>;
+constexpr u32 kStageBytes = kSlabs * (SlabA::kBytes + SlabB::kBytes);
 constexpr u32 kStagingOffset = kStages * kStageBytes;
 constexpr u32 kStagingBytes = kSplit == 1 ? 0  // of one consumer
                               : kStagesD  ? store_staging_bytes(kColumns)
@@ -117,8 +125,8 @@ static_assert(kTileM % 64 == 0 && kTileN % 8 == 0 && kTileK % 64 == 0, "tile is 
 static_assert(kStages >= 2, "a stage is released only once the next one has been issued");
 static_assert(kColumns % 8 == 0, "two consumers cannot halve the columns into groups of 8");
 static_assert(kRowBlocks * kRegisters <= 192, "accumulators do not fit the registers");
-static_assert(kTileM / kClusterN % 8 == 0 && kTileN / kClusterM % 8 == 0,
-              "a multicast slice is not whole swizzle groups of 8 rows");
+static_assert(kAlongKB == 1 || kColumns % SlabB::kBlock == 0,
+              "a consumer's columns are not whole boxes of B");
 static_assert(!kPingpong || kConsumers == 2, "pingpong takes two consumers");
 static_assert(kSplit == 0 || (!kMulticast && !kPingpong),
               "split-K shares the cluster with nothing");
@@ -128,8 +136,7 @@ constexpr u32 kStartBarrier = 1;
 constexpr u32 kStagingBarrier = 2;
 constexpr u32 kTurnBarrier = 4;
 
-// ---- the ring of stages
-// --------------------------------------------------------------------------
+// ---- the ring of stages ------------------------------------------------------------------------
 
 struct Ring {
   u32 stage = 0;
@@ -210,40 +217,24 @@ __device__ __forceinline__ Slice k_slice(const GemmArgs& args, const Place& plac
           static_cast<int>(divide(last, ranks, args.split_reciprocal).value)};
 }
 
-// ---- producer
-// ------------------------------------------------------------------------------------
+// ---- producer ----------------------------------------------------------------------------------
 
 __device__ __forceinline__ void load_stage(const TensorMap& map_a, const TensorMap& map_b,
                                            const Place& place, u32 stage, TileCoord tile, int k) {
   const u32 full = place.full(stage);
   const u32 a = place.stage(stage);
-  const u32 b = a + kSlabs * kSlabBytesA;
+  const u32 b = a + kSlabs * SlabA::kBytes;
+  u32 row_mask = 0;  // our row of the cluster shares A, our column B
+#pragma unroll
+  for (u32 i = 0; i < kClusterN; ++i) row_mask |= 1u << (i * kClusterM);
+  const u16 mask_a = static_cast<u16>(row_mask << place.rank_m);
+  const u16 mask_b = static_cast<u16>(((1u << kClusterM) - 1) << (place.rank_n * kClusterM));
   mbarrier_arrive_expect(full, kStageBytes);
 #pragma unroll
-  for (int slab = 0; slab < kSlabs; ++slab) {
-    const u32 slab_a = a + static_cast<u32>(slab) * kSlabBytesA;
-    const u32 slab_b = b + static_cast<u32>(slab) * kSlabBytesB;
-    const int x = k + slab * kSlabElems;
-    if constexpr (kClusterN > 1) {
-      constexpr int kSliceRows = kTileM / kClusterN;
-      u32 mask = 0;
-#pragma unroll
-      for (u32 i = 0; i < kClusterN; ++i) mask |= 1u << (i * kClusterM);
-      tma_load_multicast(slab_a + place.rank_n * kSliceRows * kSlabRowBytes, map_a, full, x,
-                         tile.m * kTileM + static_cast<int>(place.rank_n) * kSliceRows,
-                         static_cast<u16>(mask << place.rank_m));
-    } else {
-      tma_load(slab_a, map_a, full, x, tile.m * kTileM);
-    }
-    if constexpr (kClusterM > 1) {
-      constexpr int kSliceRows = kTileN / kClusterM;
-      constexpr u32 kMask = (1u << kClusterM) - 1;
-      tma_load_multicast(slab_b + place.rank_m * kSliceRows * kSlabRowBytes, map_b, full, x,
-                         tile.n * kTileN + static_cast<int>(place.rank_m) * kSliceRows,
-                         static_cast<u16>(kMask << (place.rank_n * kClusterM)));
-    } else {
-      tma_load(slab_b, map_b, full, x, tile.n * kTileN);
-    }
+  for (u32 slab = 0; slab < kSlabs; ++slab) {
+    const int x = k + static_cast<int>(slab) * kSlabElems;
+    SlabA::load(a + slab * SlabA::kBytes, map_a, full, x, tile.m * kTileM, place.rank_n, mask_a);
+    SlabB::load(b + slab * SlabB::kBytes, map_b, full, x, tile.n * kTileN, place.rank_m, mask_b);
   }
 }
 
@@ -279,8 +270,7 @@ __device__ __forceinline__ void produce(const TensorMap& map_a, const TensorMap&
   }
 }
 
-// ---- consumers
-// -----------------------------------------------------------------------------------
+// ---- consumers ---------------------------------------------------------------------------------
 
 // Tells every CTA that writes our stages that this warp has read one of them. In a cluster, lane i
 // tells the i-th of them: first our row of the cluster (senders of A), then the rest of our column.
@@ -310,20 +300,19 @@ using Blocks = Accumulator[kRowBlocks][kRegisters];
 
 // One k tile into the accumulators; `fresh`: overwrite them. Leaves one committed group in flight.
 __device__ __forceinline__ void multiply_stage(Blocks& blocks, u32 a, u32 b, bool fresh) {
-  const u64 descriptor_a = wgmma_descriptor(a);
-  const u64 descriptor_b = wgmma_descriptor(b);
+  const u64 descriptor_a = SlabA::descriptor(a);
+  const u64 descriptor_b = SlabB::descriptor(b);
 #pragma unroll
   for (int i = 0; i < kRowBlocks; ++i) wgmma_pin(blocks[i]);
   wgmma_fence();
 #pragma unroll
-  for (int slab = 0; slab < kSlabs; ++slab) {
+  for (u32 slab = 0; slab < kSlabs; ++slab) {
 #pragma unroll
-    for (int k = 0; k < kSlabElems / kWgmmaK; ++k) {
+    for (u32 k = 0; k < kSlabElems / kWgmmaK; ++k) {
 #pragma unroll
-      for (int i = 0; i < kRowBlocks; ++i) {
-        const u32 step_a = static_cast<u32>(slab) * kSlabBytesA +
-                           static_cast<u32>(i * 64 * kSlabRowBytes + k * kWgmmaK * 2);
-        const u32 step_b = static_cast<u32>(slab) * kSlabBytesB + static_cast<u32>(k * kWgmmaK * 2);
+      for (u32 i = 0; i < kRowBlocks; ++i) {
+        const u32 step_a = slab * SlabA::kBytes + i * 64 * kSlabRowBytes + k * SlabA::kStepBytes;
+        const u32 step_b = slab * SlabB::kBytes + k * SlabB::kStepBytes;
         const int accumulate = slab == 0 && k == 0 ? !fresh : 1;
         wgmma(blocks[i], descriptor_a + (step_a >> 4), descriptor_b + (step_b >> 4), accumulate);
       }
@@ -343,7 +332,8 @@ __device__ __forceinline__ void multiply_tile(Blocks& blocks, const Place& place
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     mbarrier_wait(place.full(ring.stage), ring.parity);
     const u32 stage = place.stage(ring.stage);
-    multiply_stage(blocks, stage + offset_a, stage + kSlabs * kSlabBytesA + offset_b, k_tile == 0);
+    multiply_stage(blocks, stage + offset_a, stage + kSlabs * SlabA::kBytes + offset_b,
+                   k_tile == 0);
     wgmma_wait<1>();
     if (k_tile > 0) releaser.release(place.empty(previous));
     previous = ring.stage;
@@ -432,8 +422,7 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
   if constexpr (kStagesD) store_tma_drain();
 }
 
-// ---- the kernel
-// ----------------------------------------------------------------------------------
+// ---- the kernel --------------------------------------------------------------------------------
 
 __device__ __forceinline__ void init_barriers(const Place& place) {
   constexpr u32 kReleases = (kPingpong ? 1 : kConsumers) * 4 * kSources;  // one a warp a source

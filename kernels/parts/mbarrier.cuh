@@ -64,19 +64,4 @@ __device__ __forceinline__ void mbarrier_wait(u32 barrier, u32 parity) {
       : "memory");
 }
 
-// As mbarrier_wait, for data that other CTAs of the cluster wrote.
-__device__ __forceinline__ void mbarrier_wait_cluster(u32 barrier, u32 parity) {
-  asm volatile(
-      "{\n"
-      ".reg .pred done;\n"
-      "again:\n"
-      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-      "@done bra finished;\n"
-      "bra again;\n"
-      "finished:\n"
-      "}" ::"r"(barrier),
-      "r"(parity)
-      : "memory");
-}
-
 }  // namespace gemmsmith_kernels

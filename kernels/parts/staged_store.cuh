@@ -122,14 +122,4 @@ __device__ __forceinline__ void store_whole_chunks(u16* d, i64 ldd, int rows, in
   }
 }
 
-// stmatrix.x4 (sm_90): four 8 x 8 matrices of 16-bit elements, each lane's pairs as ldmatrix would
-// have returned them; lane l gives the address of row l % 8 of matrix l / 8.
-__device__ __forceinline__ void store_matrices_x4(u32 address, u32 pair0, u32 pair1, u32 pair2,
-                                                  u32 pair3) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
-               :
-               : "r"(address), "r"(pair0), "r"(pair1), "r"(pair2), "r"(pair3)
-               : "memory");
-}
-
 }  // namespace gemmsmith_kernels

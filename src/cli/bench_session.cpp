@@ -46,9 +46,8 @@ Result<int> compile_threads(const Session& session) {
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 8U));
 }
 
-std::string kernel_key(const Config& config, const Problem& problem) {
-  return fmt::format("{} {}/{}", kernel_text(config), name(problem.type),
-                     name(problem.accumulator));
+std::string kernel_key(const Config& config, const Signature& signature) {
+  return kernel_text(config) + " " + describe(signature);
 }
 
 Result<std::map<std::string, std::string>> compile_ahead(const Session& session,
@@ -61,12 +60,10 @@ Result<std::map<std::string, std::string>> compile_ahead(const Session& session,
   std::vector<compile::KernelSource> sources;
   std::vector<std::string> keys;
   for (const KernelRequest& request : requests) {
-    GEMMSMITH_TRY(
-        compile::KernelSource source,
-        compile::kernel_source(request.config, request.type, request.accumulator, architecture));
+    GEMMSMITH_TRY(compile::KernelSource source,
+                  compile::kernel_source(request.config, request.signature, architecture));
     sources.push_back(std::move(source));
-    keys.push_back(fmt::format("{} {}/{}", kernel_text(request.config), name(request.type),
-                               name(request.accumulator)));
+    keys.push_back(kernel_key(request.config, request.signature));
   }
   GEMMSMITH_TRY(const int threads, compile_threads(session));
   ProgressLine progress("kernels", static_cast<std::int64_t>(sources.size()), session.quiet);
@@ -89,15 +86,15 @@ std::function<std::string(const Config&, const Problem&)> kernel_identities(
   };
   auto state = std::make_shared<State>(State{std::move(compiled), std::move(architecture), {}});
   return [state](const Config& config, const Problem& problem) -> std::string {
-    const auto [place, is_new] = state->known.try_emplace(kernel_key(config, problem));
+    const Signature signature = signature_of(problem);
+    const auto [place, is_new] = state->known.try_emplace(kernel_key(config, signature));
     if (!is_new) return place->second;
     if (!state->compiler) {
       auto opened = compile::Compiler::open(compile::CubinCache::open_default());
       if (!opened) return {};
       state->compiler = std::move(*opened);
     }
-    const auto source =
-        compile::kernel_source(config, problem.type, problem.accumulator, state->architecture);
+    const auto source = compile::kernel_source(config, signature, state->architecture);
     if (source) place->second = state->compiler->hash_of(*source);
     return place->second;
   };

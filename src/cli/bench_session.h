@@ -39,7 +39,7 @@ Result<std::map<std::string, std::string>> compile_ahead(const Session& session,
 Result<Config> named_config(const std::string& text, const Problem& problem, const Target& target);
 
 // "kernel_text type/acc": the key of compile_ahead's result.
-std::string kernel_key(const Config& config, const Problem& problem);
+std::string kernel_key(const Config& config, const Signature& signature);
 
 // TunerOptions::kernel_hash: from what was compiled ahead and, for other kernels (a winner of a
 // larger budget), from the kernel's text as it is today.

@@ -31,8 +31,7 @@ struct CompileOptions {
 
 struct Task {
   Config config;
-  DataType type;
-  DataType accumulator;
+  Signature signature;
   std::string architecture;
 };
 
@@ -81,7 +80,7 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
           if (broken != nullptr)
             return fail(ErrorCode::kBadInput, "{} is not legal on {}: {} ({})", text, target.name,
                         broken->reason, broken->id);
-          tasks.push_back({config, type, accumulator, architecture});
+          tasks.push_back({config, signature_of(problem), architecture});
         }
         continue;
       }
@@ -92,15 +91,15 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
           wanted.type = type;
           wanted.accumulator = accumulator;
           for (const Config& config : policy::ranked_configs(wanted, target, options.ranked, 4))
-            if (seen.insert(kernel_text(config)).second)
-              tasks.push_back({config, type, accumulator, architecture});
+            if (seen.insert(kernel_key(config, signature_of(wanted))).second)
+              tasks.push_back({config, signature_of(wanted), architecture});
         }
         continue;
       }
       for (const Family* family : kernel_families()) {
         if (!options.family.empty() && family->name != options.family) continue;
         for (const Config& config : kernels_of(*family, context))
-          tasks.push_back({config, type, accumulator, architecture});
+          tasks.push_back({config, signature_of(problem), architecture});
       }
     }
   }
@@ -124,9 +123,8 @@ Result<int> run(const CompileOptions& options, const Session& session) {
 
   std::vector<compile::KernelSource> sources;
   for (const Task& task : tasks) {
-    GEMMSMITH_TRY(
-        compile::KernelSource source,
-        compile::kernel_source(task.config, task.type, task.accumulator, task.architecture));
+    GEMMSMITH_TRY(compile::KernelSource source,
+                  compile::kernel_source(task.config, task.signature, task.architecture));
     sources.push_back(std::move(source));
   }
   ProgressLine progress("kernels", static_cast<std::int64_t>(sources.size()), session.quiet);
@@ -142,22 +140,25 @@ Result<int> run(const CompileOptions& options, const Session& session) {
   const bool stopped = !compiled && compiled.error().code == ErrorCode::kInterrupted;
   if (!compiled && !stopped) return tl::unexpected<Error>(compiled.error());
 
-  Table table({"kernel", "type", "acc", "target", "status", "registers", "spill_bytes", "compile_s",
-               "cached"});
+  Table table({"kernel", "type", "acc", "layout", "target", "status", "registers", "spill_bytes",
+               "compile_s", "cached"});
   int bad = 0;
   for (std::size_t i = 0; i < finished.size(); ++i) {
     if (!finished[i]) continue;
     const compile::CompiledKernel& kernel = *finished[i];
     if (kernel.status != compile::KernelStatus::kOk) ++bad;
-    table.add({kernel_text(tasks[i].config), name(tasks[i].type), name(tasks[i].accumulator),
-               tasks[i].architecture, compile::name(kernel.status), kernel.registers,
-               kernel.spill_bytes, Cell(kernel.compile_s, 2), kernel.from_cache ? "yes" : "no"});
+    const Signature& signature = tasks[i].signature;
+    table.add({kernel_text(tasks[i].config), name(signature.type), name(signature.accumulator),
+               name(signature.layout), tasks[i].architecture, compile::name(kernel.status),
+               kernel.registers, kernel.spill_bytes, Cell(kernel.compile_s, 2),
+               kernel.from_cache ? "yes" : "no"});
   }
   std::cout << table.render(session.format);
   for (std::size_t i = 0; i < finished.size(); ++i)
     if (finished[i] && finished[i]->status != compile::KernelStatus::kOk)
-      talk("gemmsmith compile --target {} --type {} --acc {} --config {}\n{}\n",
-           tasks[i].architecture, name(tasks[i].type), name(tasks[i].accumulator),
+      talk("gemmsmith compile --target {} --type {} --acc {} --layout {} --config {}\n{}\n",
+           tasks[i].architecture, name(tasks[i].signature.type),
+           name(tasks[i].signature.accumulator), name(tasks[i].signature.layout),
            to_text(tasks[i].config), finished[i]->log);
   if (stopped) {
     talk("interrupted: {}\n", compiled.error().what);

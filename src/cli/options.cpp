@@ -76,7 +76,7 @@ CLI::Validator number_from(double least) {
 }
 
 void ProblemOptions::add_to(CLI::App& app) {
-  app.add_option("--mnk", mnk, "A shape M_N_K, for example 64_4096_64; may be repeated")
+  app.add_option("--mnk", mnk, "A shape M_N_K of row-major D, for example 64_4096_64; may be repeated")
       ->take_all();
   app.add_option("--shapes", shapes, "A list of shapes: CSV with columns m,n,k or JSON Lines");
   app.add_option("--type", type, "Type of A, B, C and D: f16 or bf16 [" + type + "]");

@@ -151,8 +151,7 @@ Result<int> write_plan_table(const Store& store, const Environment& environment,
     }
     GEMMSMITH_TRY(const Config config, parse_config(winner.config, kernel_families()));
     GEMMSMITH_TRY(const compile::KernelSource source,
-                  compile::kernel_source(config, winner.problem.type, winner.problem.accumulator,
-                                         architecture));
+                  compile::kernel_source(config, signature_of(winner.problem), architecture));
     GEMMSMITH_TRY(const compile::CompiledKernel kernel, compiler.compile(source));
     if (kernel.status != compile::KernelStatus::kOk)
       return fail(ErrorCode::kCompile, "{} of {}: {}", winner.config, describe(winner.problem),

@@ -46,17 +46,21 @@ std::string constant(std::string_view name, int value) {
 int element_number(DataType type) { return type == DataType::kBf16 ? 1 : 0; }
 int accumulator_number(DataType accumulator) { return accumulator == DataType::kF16 ? 1 : 0; }
 
-std::string type_constants(DataType type, DataType accumulator, const std::string& architecture) {
+std::string signature_constants(const Signature& signature, const std::string& architecture) {
   const int arch = architecture.find("80") != std::string::npos ? 80 : 90;
-  return constant("kElementType", element_number(type)) +
-         constant("kAccumulatorType", accumulator_number(accumulator)) + constant("kArch", arch);
+  return constant("kElementType", element_number(signature.type)) +
+         constant("kAccumulatorType", accumulator_number(signature.accumulator)) +
+         constant("kAlongKA", a_is_k_contiguous(signature.layout) ? 1 : 0) +
+         constant("kAlongKB", b_is_k_contiguous(signature.layout) ? 1 : 0) +
+         constant("kArch", arch);
 }
 
-std::string wgmma_header(const Config& config, DataType type, DataType accumulator) {
+std::string wgmma_header(const Config& config, const Signature& signature) {
   const int n = wgmma_n(config.at("tile_m"), config.at("tile_n"), config.at("consumers"),
                         config.at("schedule"));
-  return wgmma_text(n, static_cast<WgmmaElement>(element_number(type)),
-                    static_cast<WgmmaAccumulator>(accumulator_number(accumulator)));
+  return wgmma_text(n, static_cast<WgmmaElement>(element_number(signature.type)),
+                    static_cast<WgmmaAccumulator>(accumulator_number(signature.accumulator)),
+                    !a_is_k_contiguous(signature.layout), !b_is_k_contiguous(signature.layout));
 }
 
 // The quoted names that a text includes.
@@ -138,7 +142,7 @@ Result<KernelSource> gather(std::string name, const std::string& file,
 
 }  // namespace
 
-std::string config_header(const Config& config, DataType type, DataType accumulator,
+std::string config_header(const Config& config, const Signature& signature,
                           const std::string& architecture) {
   std::string text = "#pragma once\n";
   for (std::size_t i = 0; i < config.values.size(); ++i) {
@@ -146,22 +150,22 @@ std::string config_header(const Config& config, DataType type, DataType accumula
     if (parameter.binding == Binding::kCompile && !parameter.finalists_only)
       text += constant(constant_name(parameter.name), config.values[i]);
   }
-  return text + type_constants(type, accumulator, architecture);
+  return text + signature_constants(signature, architecture);
 }
 
-Result<KernelSource> kernel_source(const Config& config, DataType type, DataType accumulator,
+Result<KernelSource> kernel_source(const Config& config, const Signature& signature,
                                    const std::string& architecture) {
   if (config.family->source.empty())
     return fail(ErrorCode::kUnsupported, "config '{}': {} has no kernel text to compile",
                 to_text(config), config.family->name);
   std::map<std::string, std::string> generated = {
-      {std::string(kConfigHeader), config_header(config, type, accumulator, architecture)}};
+      {std::string(kConfigHeader), config_header(config, signature, architecture)}};
   if (config.family->index_of("consumers") >= 0)
-    generated.emplace(kWgmmaHeader, wgmma_header(config, type, accumulator));
-  GEMMSMITH_TRY(KernelSource source,
-                gather(fmt::format("{} {}/{} {}", kernel_text(config), name(type),
-                                   name(accumulator), architecture),
-                       std::string(config.family->source), architecture, generated));
+    generated.emplace(kWgmmaHeader, wgmma_header(config, signature));
+  GEMMSMITH_TRY(
+      KernelSource source,
+      gather(fmt::format("{} {} {}", kernel_text(config), describe(signature), architecture),
+             std::string(config.family->source), architecture, generated));
   GEMMSMITH_CHECK(add_knobs(source.options, config));
   return source;
 }
@@ -169,7 +173,7 @@ Result<KernelSource> kernel_source(const Config& config, DataType type, DataType
 Result<KernelSource> utility_source(const std::string& file, const std::string& architecture) {
   const std::map<std::string, std::string> generated = {
       {std::string(kConfigHeader),
-       "#pragma once\n" + type_constants(DataType::kF16, DataType::kF32, architecture)}};
+       "#pragma once\n" + signature_constants(Signature{}, architecture)}};
   return gather(fmt::format("{} {}", file, architecture), file, architecture, generated);
 }
 

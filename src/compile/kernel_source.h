@@ -14,7 +14,7 @@
 namespace gemmsmith::compile {
 
 struct KernelSource {
-  std::string name;  // "sm90_ws:m128.n256.k64 f16/f32 sm_90a": for people and logs
+  std::string name;  // "sm90_ws:m128.n256.k64 f16/f32 tn sm_90a": for people and logs
   std::string file;  // "sm90_ws.cu"
   std::string text;
   std::vector<std::pair<std::string, std::string>> headers;  // include name -> text
@@ -24,14 +24,14 @@ struct KernelSource {
 
 // The source of a config's kernel. Two configs that differ in launch-time parameters only give the
 // same source. Errors: kUnsupported for a family that has no text (the vendor's).
-Result<KernelSource> kernel_source(const Config& config, DataType type, DataType accumulator,
+Result<KernelSource> kernel_source(const Config& config, const Signature& signature,
                                    const std::string& architecture);
 
 // The source of a text that takes no config ("harness.cu", "reference.cu", "faulty/wrong.cu").
 Result<KernelSource> utility_source(const std::string& file, const std::string& architecture);
 
 // The generated text that gives the kernel its compile-time constants.
-std::string config_header(const Config& config, DataType type, DataType accumulator,
+std::string config_header(const Config& config, const Signature& signature,
                           const std::string& architecture);
 
 }  // namespace gemmsmith::compile

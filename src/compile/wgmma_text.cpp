@@ -24,7 +24,8 @@ int wgmma_n(int tile_m, int tile_n, int consumers, int schedule) {
   return cooperative && tile_m % (2 * kBlockRows) != 0 ? tile_n / 2 : tile_n;
 }
 
-std::string wgmma_text(int n, WgmmaElement element, WgmmaAccumulator accumulator) {
+std::string wgmma_text(int n, WgmmaElement element, WgmmaAccumulator accumulator, bool a_along_m,
+                       bool b_along_n) {
   if (n < 8 || n > kMaxN || n % 8 != 0) return {};
   const bool f32 = accumulator == WgmmaAccumulator::F32;
   if (!f32 && element != WgmmaElement::F16) return {};
@@ -46,7 +47,8 @@ std::string wgmma_text(int n, WgmmaElement element, WgmmaAccumulator accumulator
          "  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, " +
          operand(2) + ", 0;\\n\"\n      \"wgmma.mma_async.sync.aligned." + shape +
          " \"\n      \"{" + operand_list(count, "%", "") + "}, " + operand(0) + ", " + operand(1) +
-         ", p, 1, 1" + (", 0, 0") + ";\\n}\"\n      : " +
+         ", p, 1, 1, " + (a_along_m ? "1" : "0") + ", " + (b_along_n ? "1" : "0") +
+         ";\\n}\"\n      : " +
          operand_list(count, f32 ? "\"+f\"(registers[" : "\"+r\"(registers[", "])") +
          "\n      : \"l\"(descriptor_a), \"l\"(descriptor_b), \"r\"(accumulate));\n"
          "}\n"

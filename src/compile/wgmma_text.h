@@ -20,6 +20,8 @@ int wgmma_n(int tile_m, int tile_n, int consumers, int schedule);
 
 // A function `wgmma(registers, descriptor_a, descriptor_b, accumulate)` on 64 x n accumulators;
 // n is a multiple of 8 from 8 to 256, F16 accumulators need F16 elements (else an empty string).
-std::string wgmma_text(int n, WgmmaElement element, WgmmaAccumulator accumulator);
+// `a_along_m`, `b_along_n`: the operand's contiguous dimension is not k.
+std::string wgmma_text(int n, WgmmaElement element, WgmmaAccumulator accumulator,
+                       bool a_along_m = false, bool b_along_n = false);
 
 }  // namespace gemmsmith::compile

@@ -11,8 +11,8 @@ namespace {
 
 std::string identity(const Config& config, const Problem& problem,
                      const std::string& architecture) {
-  return fmt::format("{} {}/{} {}", kernel_text(config), name(problem.type),
-                     name(problem.accumulator), architecture);
+  return fmt::format("{} {} {}", kernel_text(config), describe(signature_of(problem)),
+                     architecture);
 }
 
 Status to_status(compile::KernelStatus status) {
@@ -55,7 +55,7 @@ Result<std::vector<KernelInfo>> NvrtcKernels::prepare(std::span<const Config> co
     if (known_.contains(id) || std::find(missing.begin(), missing.end(), id) != missing.end())
       continue;
     GEMMSMITH_TRY(compile::KernelSource source,
-                  compile::kernel_source(config, problem.type, problem.accumulator, architecture));
+                  compile::kernel_source(config, signature_of(problem), architecture));
     missing.push_back(id);
     sources.push_back(std::move(source));
   }
@@ -71,7 +71,7 @@ Result<std::vector<KernelInfo>> NvrtcKernels::prepare(std::span<const Config> co
 Result<std::string> NvrtcKernels::cubin(const Config& config, const Problem& problem,
                                         const std::string& architecture) {
   GEMMSMITH_TRY(const compile::KernelSource source,
-                compile::kernel_source(config, problem.type, problem.accumulator, architecture));
+                compile::kernel_source(config, signature_of(problem), architecture));
   GEMMSMITH_TRY(compile::CompiledKernel kernel, compiler_.compile(source));
   if (kernel.status == compile::KernelStatus::kCompileError)
     return fail(ErrorCode::kCompile, "{} does not compile: {}", source.name, kernel.log);

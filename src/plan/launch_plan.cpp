@@ -15,7 +15,6 @@ static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
 
 constexpr int kLoadBytes = 16;  // one cp.async, and the unit of TMA's addresses and strides
 constexpr int kBoxColumns = 64;
-constexpr int kStoreRows = 64;  // a warpgroup stores 64 rows at a time
 constexpr std::int64_t kMaxCtas = std::numeric_limits<std::int32_t>::max();
 constexpr int kPortableCluster = 8;  // larger clusters must be asked for
 
@@ -75,14 +74,24 @@ void fill_args(const LaunchRecipe& recipe, const Problem& problem,
   fill_order(recipe, args);
 }
 
+// The stored matrix of an operand with `size` rows (of A; of B: columns), as the boxes of
+// kernels/parts/operand_slab.cuh.
+TensorMapShape operand_map(bool along_k, std::int64_t size, std::int64_t k, std::int64_t ld,
+                           int box_rows, int box_columns) {
+  if (along_k) return {size, k, ld, box_rows, box_columns};
+  return {k, size, ld, box_rows, box_columns};
+}
+
 void fill_maps(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& plan) {
   if (!recipe.has_tensor_maps()) return;
   plan.has_tensor_maps = true;
-  plan.map_a = {problem.m, problem.k, problem.lda, recipe.box_rows_a, kBoxColumns};
-  plan.map_b = {problem.n, problem.k, problem.ldb, recipe.box_rows_b, kBoxColumns};
+  plan.map_a = operand_map(a_is_k_contiguous(problem.layout), problem.m, problem.k, problem.lda,
+                           recipe.box_rows_a, kBoxColumns);
+  plan.map_b = operand_map(b_is_k_contiguous(problem.layout), problem.n, problem.k, problem.ldb,
+                           recipe.box_rows_b, recipe.box_columns_b);
   if (!recipe.stores_by_tma()) return;
   plan.stores_by_tma = true;
-  plan.map_d = {problem.m, problem.n, problem.ldd, kStoreRows, recipe.box_columns_d};
+  plan.map_d = {problem.m, problem.n, problem.ldd, recipe.box_rows_d, recipe.box_columns_d};
 }
 
 CUtensorMapSwizzle swizzle_of(int row_bytes) {
@@ -192,7 +201,7 @@ Result<LaunchPlan> make_launch_plan(const Config& config, const Problem& problem
   if (const Constraint* rule = broken_rule({problem, target}, config); rule != nullptr)
     return fail(ErrorCode::kUnsupported, "{} is not legal for {} on {}: {} ({})", to_text(config),
                 describe(problem), target.name, rule->id, rule->reason);
-  return make_launch_plan(make_recipe(config, problem.accumulator, target), problem);
+  return make_launch_plan(make_recipe(config, signature_of(problem), target), problem);
 }
 
 Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& problem) {

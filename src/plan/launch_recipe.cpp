@@ -5,7 +5,9 @@
 namespace gemmsmith::plan {
 namespace {
 
+constexpr int kSlabLines = 64;        // of k, in one slab (kernels/parts/operand_slab.cuh)
 constexpr int kSwizzledColumns = 64;  // 128 bytes of 16-bit elements: the widest box of a map
+constexpr int kStoreRows = 64;        // a warpgroup stores its own (kernels/parts/store_tma.cuh)
 constexpr int kMaxCtasPerSm = 32;
 constexpr int kReservedSharedBytes = 1024;  // the driver's own, for each CTA
 
@@ -30,20 +32,27 @@ int consumer_columns(const Config& config) {
   return halves_columns ? config.at("tile_n") / 2 : config.at("tile_n");
 }
 
-void add_tensor_maps(const Config& config, LaunchRecipe& recipe) {
-  // Each CTA of a cluster loads its slice of what the cluster shares.
-  recipe.box_rows_a = recipe.tile_m / recipe.cluster_n;
-  recipe.box_rows_b = recipe.tile_n / recipe.cluster_m;
+// The widest box of a map, in columns, that divides `columns`.
+int widest_box(int columns) {
+  int box = kSwizzledColumns;
+  while (columns % box != 0) box /= 2;
+  return box;
+}
+
+void add_tensor_maps(const Config& config, Layout layout, LaunchRecipe& recipe) {
+  // Each CTA of a cluster loads its part of what the cluster shares.
+  recipe.box_rows_a = (a_is_k_contiguous(layout) ? recipe.tile_m : kSlabLines) / recipe.cluster_n;
+  recipe.box_rows_b = (b_is_k_contiguous(layout) ? recipe.tile_n : kSlabLines) / recipe.cluster_m;
+  recipe.box_columns_b = b_is_k_contiguous(layout) ? kSlabLines : widest_box(recipe.tile_n);
   if (config.at("epilogue") != 0 || config.at("split") != 0) return;
-  const int columns = consumer_columns(config);
-  recipe.box_columns_d = kSwizzledColumns;
-  while (columns % recipe.box_columns_d != 0) recipe.box_columns_d /= 2;
+  recipe.box_rows_d = kStoreRows;
+  recipe.box_columns_d = widest_box(consumer_columns(config));
 }
 
 }  // namespace
 
-LaunchRecipe make_recipe(const Config& config, DataType accumulator, const Target& target) {
-  const Footprint footprint = config.family->footprint(config, accumulator);
+LaunchRecipe make_recipe(const Config& config, const Signature& signature, const Target& target) {
+  const Footprint footprint = config.family->footprint(config, signature.accumulator);
   LaunchRecipe recipe;
   recipe.tile_m = config.at("tile_m");
   recipe.tile_n = config.at("tile_n");
@@ -56,7 +65,7 @@ LaunchRecipe make_recipe(const Config& config, DataType accumulator, const Targe
   recipe.threads = footprint.threads;
   recipe.shared_bytes = footprint.shared_bytes;
   if (value_or(config, "persistent", 0) == 1) recipe.resident_ctas = resident_ctas(recipe, target);
-  if (config.family == &sm90_ws_family()) add_tensor_maps(config, recipe);
+  if (config.family == &sm90_ws_family()) add_tensor_maps(config, signature.layout, recipe);
   return recipe;
 }
 

@@ -24,9 +24,12 @@ struct LaunchRecipe {
   std::int32_t shared_bytes = 0;
   // Persistent kernels: CTAs the device can hold at once, which bounds the grid. 0: not persistent.
   std::int32_t resident_ctas = 0;
-  // Boxes of the tensor maps, in elements; 0 where the kernel takes none.
+  // Boxes of the tensor maps, in elements; 0 where the kernel takes none. Lines of k where the
+  // operand's k is not contiguous.
   std::int32_t box_rows_a = 0;
   std::int32_t box_rows_b = 0;
+  std::int32_t box_columns_b = 0;
+  std::int32_t box_rows_d = 0;
   std::int32_t box_columns_d = 0;  // 0: D is not stored by TMA
   std::int32_t programmatic = 0;   // 1: programmatic dependent launch
 
@@ -38,6 +41,6 @@ struct LaunchRecipe {
 };
 
 // The config must be legal on the target (broken_rule of space/family.h).
-LaunchRecipe make_recipe(const Config& config, DataType accumulator, const Target& target);
+LaunchRecipe make_recipe(const Config& config, const Signature& signature, const Target& target);
 
 }  // namespace gemmsmith::plan

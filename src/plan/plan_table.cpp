@@ -120,8 +120,11 @@ bool is_sound(const LaunchRecipe& recipe) {
          within(recipe.resident_ctas, 0, 1 << 20) && recipe.resident_ctas % recipe.cluster() == 0 &&
          within(recipe.box_rows_a, 0, 256) && within(recipe.box_rows_b, 0, 256) &&
          (recipe.box_rows_a > 0) == (recipe.box_rows_b > 0) &&
+         within(recipe.box_columns_b, 0, recipe.has_tensor_maps() ? 64 : 0) &&
+         (recipe.box_columns_b > 0) == (recipe.box_rows_b > 0) &&
          within(recipe.box_columns_d, 0, recipe.has_tensor_maps() ? 64 : 0) &&
-         within(recipe.programmatic, 0, 1);
+         within(recipe.box_rows_d, 0, recipe.stores_by_tma() ? 256 : 0) &&
+         (recipe.box_rows_d > 0) == (recipe.box_columns_d > 0) && within(recipe.programmatic, 0, 1);
 }
 
 bool is_figure(float value) { return std::isfinite(value) && value >= 0; }
@@ -164,7 +167,8 @@ Result<View> read(std::string_view bytes) {
 }
 
 tl::unexpected<Error> about(const std::string& name, const Error& error) {
-  return fail(error.code, "cannot use the plan table {}: {}; make it again with gemmsmith store plan-table",
+  return fail(error.code,
+              "cannot use the plan table {}: {}; make it again with gemmsmith store plan-table",
               name, error.what);
 }
 

@@ -77,7 +77,7 @@ Result<void> PlanTableWriter::add_kernel_plan(const Problem& problem, const Conf
     return fail(ErrorCode::kBadInput, "{} has an empty cubin", to_text(config));
   Plan plan;
   plan.entry.source = PlanSource::kKernel;
-  plan.entry.recipe = make_recipe(config, problem.accumulator, target);
+  plan.entry.recipe = make_recipe(config, signature_of(problem), target);
   plan.config = to_text(config);
   plan.kernel = hash128_hex(kernel.cubin) + kernel.function;
   GEMMSMITH_CHECK(add(problem, plan, validation));

@@ -122,15 +122,20 @@ class LaunchVariants {
 
 // Rebuilt only when another target or type is asked for; the list depends on nothing else.
 std::vector<Config> catalogue_of(const Target& target, const Problem& problem) {
-  using Key = std::tuple<int, int, int, int, DataType, DataType>;
+  using Key = std::tuple<int, int, int, int, DataType, DataType, Layout>;
   static std::mutex mutex;
   static std::map<Key, std::vector<Config>> known;
   const std::lock_guard lock(mutex);
-  const Key key{target.compute_capability, target.sm_count, target.shared_bytes_per_block,
-                target.registers_per_sm,   problem.type,    problem.accumulator};
+  const Key key{target.compute_capability,
+                target.sm_count,
+                target.shared_bytes_per_block,
+                target.registers_per_sm,
+                problem.type,
+                problem.accumulator,
+                problem.layout};
   auto found = known.find(key);
   if (found == known.end())
-    found = known.emplace(key, kernel_catalogue(target, problem.type, problem.accumulator)).first;
+    found = known.emplace(key, kernel_catalogue(target, signature_of(problem))).first;
   return found->second;
 }
 

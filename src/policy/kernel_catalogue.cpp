@@ -34,7 +34,7 @@ std::vector<HopperRow> hopper_rows() {
   for (const int n : {16, 32, 64, 128}) {
     rows.push_back({Kind::kSingle, 64, n, 64, {2, 4, 8}});
     rows.push_back({Kind::kSingle, 64, n, 128, {2, 4, 6, 8}});
-    rows.push_back({Kind::kSingleSplit, 64, n, 64, {2, 4}});
+    rows.push_back({Kind::kSingleSplit, 64, n, 64, {4, kMostThatFit}});
     rows.push_back({Kind::kSingleSplit, 64, n, 128, {2, 4, 6}});
   }
   for (const int n : {8, 24, 48}) rows.push_back({Kind::kSingle, 64, n, 128, {2, 4, 6}});
@@ -86,7 +86,7 @@ std::vector<HopperRow> hopper_rows() {
   rows.push_back({Kind::kCooperative, 256, 256, 64, {3}, kEveryCluster});  // f16 accumulation
 
   for (const int n : {64, 128}) {
-    rows.push_back({Kind::kCooperativeSplit, 128, n, 64, {4, 6}});
+    rows.push_back({Kind::kCooperativeSplit, 128, n, 64, {4, kMostThatFit}});
     rows.push_back({Kind::kCooperativeSplit, 128, n, 128, {2, 3, 4}});
   }
   rows.push_back({Kind::kCooperativeSplit, 128, 192, 64, {3}});
@@ -154,12 +154,13 @@ const std::vector<AmpereRow> kAmpereRows = {
 };
 
 // A large aligned problem: what is illegal for it is illegal for every problem on this target.
-Problem roomy_problem(DataType type, DataType accumulator) {
+Problem roomy_problem(const Signature& signature) {
   Problem problem;
   problem.m = problem.n = problem.k = 1 << 14;
   problem.lda = problem.ldb = problem.ldc = problem.ldd = 1 << 14;
-  problem.type = type;
-  problem.accumulator = accumulator;
+  problem.type = signature.type;
+  problem.accumulator = signature.accumulator;
+  problem.layout = signature.layout;
   return problem;
 }
 
@@ -233,8 +234,8 @@ class Catalogue {
 
 }  // namespace
 
-std::vector<Config> kernel_catalogue(const Target& target, DataType type, DataType accumulator) {
-  const Problem problem = roomy_problem(type, accumulator);
+std::vector<Config> kernel_catalogue(const Target& target, const Signature& signature) {
+  const Problem problem = roomy_problem(signature);
   Catalogue catalogue(target, problem);
   for (const HopperRow& row : hopper_rows()) catalogue.add(row, false);
   for (const HopperRow& row : hopper_direct_rows()) catalogue.add(row, true);

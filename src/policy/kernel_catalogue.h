@@ -11,6 +11,6 @@ namespace gemmsmith::policy {
 
 // Launch-time parameters are at their default. Every entry is legal on the target for some aligned
 // problem of these types.
-std::vector<Config> kernel_catalogue(const Target& target, DataType type, DataType accumulator);
+std::vector<Config> kernel_catalogue(const Target& target, const Signature& signature);
 
 }  // namespace gemmsmith::policy

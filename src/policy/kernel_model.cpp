@@ -88,9 +88,17 @@ struct Grid {
   double k_tiles = 0;   // of one CTA's share
 };
 
-// GPCs have up to 18 SMs, some fewer: large clusters leave SMs unused.
+// SMs that clusters of a size can use at once: GPCs have 14 to 18, and what is left over in each is
+// idle. Shares of 132 asked of the driver on an H200, one CTA an SM; other cards' GPCs differ a
+// little.
 double usable_sms(int cluster, int sm_count) {
-  const double share = cluster <= 2 ? 1 : cluster <= 4 ? 0.97 : cluster <= 8 ? 0.91 : 0.85;
+  const double share = cluster <= 2    ? 1
+                       : cluster == 3  ? 0.886
+                       : cluster == 4  ? 0.909
+                       : cluster <= 6  ? 0.773
+                       : cluster <= 8  ? 0.909
+                       : cluster <= 12 ? 0.636
+                                       : 0.727;
   return std::floor(share * sm_count);
 }
 

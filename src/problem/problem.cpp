@@ -155,9 +155,17 @@ std::string shape_name(const Problem& problem) {
   return fmt::format("{}_{}_{}", problem.m, problem.n, problem.k);
 }
 
+Signature signature_of(const Problem& problem) {
+  return {problem.type, problem.accumulator, problem.layout};
+}
+
+std::string describe(const Signature& signature) {
+  return fmt::format("{}/{} {}", name(signature.type), name(signature.accumulator),
+                     name(signature.layout));
+}
+
 std::string describe(const Problem& problem) {
-  std::string text = fmt::format("{} {}/{} {}", shape_name(problem), name(problem.type),
-                                 name(problem.accumulator), name(problem.layout));
+  std::string text = fmt::format("{} {}", shape_name(problem), describe(signature_of(problem)));
   if (problem.lda != packed_lda(problem)) text += fmt::format(" lda={}", problem.lda);
   if (problem.ldb != packed_ldb(problem)) text += fmt::format(" ldb={}", problem.ldb);
   if (problem.ldc != packed_ldd(problem)) text += fmt::format(" ldc={}", problem.ldc);

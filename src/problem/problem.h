@@ -54,6 +54,19 @@ struct Problem {
   double min_bytes() const;
 };
 
+// What of a problem its kernels are compiled for; sizes and strides are launch arguments.
+struct Signature {
+  DataType type = DataType::kF16;
+  DataType accumulator = DataType::kF32;
+  Layout layout = Layout::kTN;
+
+  bool operator==(const Signature&) const = default;
+};
+
+Signature signature_of(const Problem& problem);
+// "f16/f32 tn"
+std::string describe(const Signature& signature);
+
 int size_bytes(DataType type);
 const char* name(DataType type);  // "f16", "bf16", "f32"
 const char* name(Layout layout);  // "tn", "nn", "nt", "tt"

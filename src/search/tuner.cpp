@@ -528,15 +528,16 @@ Result<TuneSummary> tune(Bench& bench, Store& store, std::span<const Problem> pr
 std::vector<KernelRequest> kernels_to_prepare(std::span<const Problem> problems,
                                               const Target& target, const TunerOptions& options) {
   std::vector<KernelRequest> requests;
-  std::set<std::tuple<std::string, DataType, DataType>> seen;
+  std::set<std::string> seen;
   for (const Problem& problem : problems) {
     if (problem.is_empty()) continue;
     for (Config config : candidate_configs(problem, target, options)) {
-      if (!seen.insert({kernel_text(config), problem.type, problem.accumulator}).second) continue;
+      const Signature signature = signature_of(problem);
+      if (!seen.insert(kernel_text(config) + " " + describe(signature)).second) continue;
       for (std::size_t i = 0; i < config.values.size(); ++i)
         if (config.family->parameters[i].binding == Binding::kLaunch)
           config.values[i] = config.family->parameters[i].default_value;
-      requests.push_back({std::move(config), problem.type, problem.accumulator});
+      requests.push_back({std::move(config), signature});
     }
   }
   return requests;

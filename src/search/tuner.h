@@ -72,8 +72,7 @@ struct TuneSummary {
 // A kernel that tuning may want: compile these before the GPU is there.
 struct KernelRequest {
   Config config;  // launch-time parameters at their default
-  DataType type = DataType::kF16;
-  DataType accumulator = DataType::kF32;
+  Signature signature = {};
 };
 
 // Makes a bench in a fresh process with `pairs_factor` times the usual pairs.

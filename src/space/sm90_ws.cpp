@@ -55,9 +55,20 @@ bool wide_tiles_take_two(const SpaceContext&, const Config& config) {
   return config.at("consumers") == 2 || config.at("tile_m") <= 128;
 }
 
-bool multicast_slices_are_whole(const SpaceContext&, const Config& config) {
-  return config.at("tile_m") % (8 * config.at("cluster_n")) == 0 &&
-         config.at("tile_n") % (8 * config.at("cluster_m")) == 0;
+// An operand whose k is not contiguous is shared out by lines of k instead.
+bool multicast_parts_are_whole(const SpaceContext& context, const Config& config) {
+  const Layout layout = context.problem.layout;
+  return (!a_is_k_contiguous(layout) || config.at("tile_m") % (8 * config.at("cluster_n")) == 0) &&
+         (!b_is_k_contiguous(layout) || config.at("tile_n") % (8 * config.at("cluster_m")) == 0);
+}
+
+// B with n contiguous lies in boxes of the widest of 64, 32, 16 columns that divides the tile
+// (kernels/parts/operand_slab.cuh).
+bool b_boxes_are_whole(const SpaceContext& context, const Config& config) {
+  if (b_is_k_contiguous(context.problem.layout)) return true;
+  const int tile_n = config.at("tile_n");
+  const int box = tile_n % 64 == 0 ? 64 : tile_n % 32 == 0 ? 32 : 16;
+  return tile_n % box == 0 && consumer_tile(config).columns % box == 0;
 }
 
 bool cluster_within_four(const SpaceContext&, const Config& config) {
@@ -181,10 +192,6 @@ const Family& sm90_ws_family() {
            "TMA and wgmma need compute capability 9.0",
            {"consumers"},
            &arch_is_sm90},
-          {"layout_is_tn",
-           "the kernel reads A and B with k contiguous (layout tn)",
-           {"consumers"},
-           &layout_is_tn},
           {"k_is_not_zero",
            "a product with k = 0 has no k tile to wait for",
            {"consumers"},
@@ -233,10 +240,15 @@ const Family& sm90_ws_family() {
            "multicast clusters above 4 CTAs never paid",
            {"cluster_m", "cluster_n"},
            &cluster_within_four},
-          {"multicast_slices_are_whole",
-           "each CTA of a cluster loads a slice of whole 8-row swizzle groups",
+          {"b_boxes_are_whole",
+           "a B with n contiguous needs tile_n, and each consumer's columns, in whole boxes of 16, "
+           "32 or 64 columns",
+           {"consumers", "schedule", "tile_m", "tile_n"},
+           &b_boxes_are_whole},
+          {"multicast_parts_are_whole",
+           "each CTA of a cluster loads a part of whole 8-row swizzle groups",
            {"tile_m", "tile_n", "cluster_m", "cluster_n"},
-           &multicast_slices_are_whole},
+           &multicast_parts_are_whole},
           {"cluster_fits_the_tiles",
            "the cluster is larger than the grid of tiles",
            {"tile_m", "tile_n", "cluster_m", "cluster_n"},

@@ -17,7 +17,7 @@ constexpr DataType kF32 = DataType::kF32;
 Config config_of(const std::string& text) { return *parse_config(text, kernel_families()); }
 
 KernelSource source_of(const std::string& text, const std::string& architecture = "sm_90a") {
-  return *kernel_source(config_of(text), kF16, kF32, architecture);
+  return *kernel_source(config_of(text), Signature{}, architecture);
 }
 
 std::string header(const KernelSource& source, const std::string& name) {
@@ -31,8 +31,8 @@ bool has_option(const KernelSource& source, const std::string& option) {
 }
 
 TEST(ConfigHeader, NamesEveryCompileTimeParameter) {
-  const std::string text =
-      config_header(config_of("sm80_mma:m128.n64.wk2.g4"), DataType::kBf16, kF32, "sm_80");
+  const std::string text = config_header(config_of("sm80_mma:m128.n64.wk2.g4"),
+                                         {DataType::kBf16, kF32, Layout::kNN}, "sm_80");
   EXPECT_EQ(text,
             "#pragma once\n"
             "constexpr int kTileM = 128;\n"
@@ -44,18 +44,20 @@ TEST(ConfigHeader, NamesEveryCompileTimeParameter) {
             "constexpr int kStages = 3;\n"
             "constexpr int kElementType = 1;\n"
             "constexpr int kAccumulatorType = 0;\n"
+            "constexpr int kAlongKA = 0;\n"
+            "constexpr int kAlongKB = 1;\n"
             "constexpr int kArch = 80;\n");
 }
 
 TEST(ConfigHeader, NumbersTypesAndArchitecture) {
-  const std::string text = config_header(config_of("sm90_ws"), kF16, kF16, "sm_90a");
+  const std::string text = config_header(config_of("sm90_ws"), {kF16, kF16}, "sm_90a");
   EXPECT_NE(text.find("kElementType = 0;"), std::string::npos);
   EXPECT_NE(text.find("kAccumulatorType = 1;"), std::string::npos);
   EXPECT_NE(text.find("kArch = 90;"), std::string::npos);
 }
 
 TEST(KernelSource, IsNamedForPeople) {
-  EXPECT_EQ(source_of("sm90_ws:m128.w2.g4").name, "sm90_ws:w2.m128 f16/f32 sm_90a");
+  EXPECT_EQ(source_of("sm90_ws:m128.w2.g4").name, "sm90_ws:w2.m128 f16/f32 tn sm_90a");
 }
 
 TEST(KernelSource, CarriesOnlyTheHeadersItReaches) {
@@ -91,7 +93,7 @@ TEST(KernelSource, CompilerKnobsAreOptionsAndAbsentAtTheirDefault) {
 
 TEST(KernelSource, AFamilyWithoutTextIsRefused) {
   const Family vendor = {"cublaslt", "", {}, {}, {}};
-  const auto source = kernel_source(default_config(vendor), kF16, kF32, "sm_90a");
+  const auto source = kernel_source(default_config(vendor), Signature{}, "sm_90a");
   ASSERT_FALSE(source);
   EXPECT_EQ(source.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(source.error().what, "config 'cublaslt': cublaslt has no kernel text to compile");

@@ -48,21 +48,22 @@ TEST(KernelTexts, UtilitiesCompileForBothArchitectures) {
 struct SampleCase {
   const Family* family;
   const char* target;
-  DataType type;
-  DataType accumulator;
+  Signature signature;
 };
 
 std::string case_name(const ::testing::TestParamInfo<SampleCase>& info) {
-  return fmt::format("{}_{}_{}_{}", info.param.family->name, info.param.target,
-                     name(info.param.type), name(info.param.accumulator));
+  const Signature& signature = info.param.signature;
+  return fmt::format("{}_{}_{}_{}_{}", info.param.family->name, info.param.target,
+                     name(signature.type), name(signature.accumulator), name(signature.layout));
 }
 
 // All kernels of a family that are legal for a problem large enough to allow every tile.
 std::vector<Config> all_kernels(const SampleCase& sample) {
   Problem problem;
   problem.m = problem.n = problem.k = 8192;
-  problem.type = sample.type;
-  problem.accumulator = sample.accumulator;
+  problem.type = sample.signature.type;
+  problem.accumulator = sample.signature.accumulator;
+  problem.layout = sample.signature.layout;
   problem = *make_problem(problem);
   const Target target = *known_target(sample.target);
   return kernels_of(*sample.family, {problem, target});
@@ -81,20 +82,23 @@ TEST_P(KernelSample, CompilesClean) {
       *compile_architecture(known_target(GetParam().target)->compute_capability);
   std::vector<KernelSource> sources;
   for (const Config& config : configs)
-    sources.push_back(
-        *kernel_source(config, GetParam().type, GetParam().accumulator, architecture));
+    sources.push_back(*kernel_source(config, GetParam().signature, architecture));
   expect_clean(sources);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Families, KernelSample,
-    ::testing::Values(SampleCase{&sm90_ws_family(), "h200", DataType::kF16, DataType::kF32},
-                      SampleCase{&sm90_ws_family(), "h200", DataType::kBf16, DataType::kF32},
-                      SampleCase{&sm90_ws_family(), "h200", DataType::kF16, DataType::kF16},
-                      SampleCase{&sm80_mma_family(), "h200", DataType::kF16, DataType::kF32},
-                      SampleCase{&sm80_mma_family(), "a100", DataType::kF16, DataType::kF32},
-                      SampleCase{&sm80_mma_family(), "a100", DataType::kBf16, DataType::kF32},
-                      SampleCase{&sm80_mma_family(), "a100", DataType::kF16, DataType::kF16}),
+    ::testing::Values(
+        SampleCase{&sm90_ws_family(), "h200", {DataType::kF16, DataType::kF32}},
+        SampleCase{&sm90_ws_family(), "h200", {DataType::kBf16, DataType::kF32}},
+        SampleCase{&sm90_ws_family(), "h200", {DataType::kF16, DataType::kF16}},
+        SampleCase{&sm90_ws_family(), "h200", {DataType::kF16, DataType::kF32, Layout::kNN}},
+        SampleCase{&sm90_ws_family(), "h200", {DataType::kBf16, DataType::kF32, Layout::kNT}},
+        SampleCase{&sm90_ws_family(), "h200", {DataType::kF16, DataType::kF16, Layout::kTT}},
+        SampleCase{&sm80_mma_family(), "h200", {DataType::kF16, DataType::kF32}},
+        SampleCase{&sm80_mma_family(), "a100", {DataType::kF16, DataType::kF32}},
+        SampleCase{&sm80_mma_family(), "a100", {DataType::kBf16, DataType::kF32}},
+        SampleCase{&sm80_mma_family(), "a100", {DataType::kF16, DataType::kF16}}),
     case_name);
 
 }  // namespace

@@ -65,8 +65,8 @@ TEST(FieldReports, N3_TheCompilersWordsAreShown) {
                   {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC}, {"FAKE_NVRTC_ERROR", words}});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
-  EXPECT_NE(result.err.find("gemmsmith compile --target sm_80 --type f16 --acc f32 --config "
-                            "sm80_mma"),
+  EXPECT_NE(result.err.find("gemmsmith compile --target sm_80 --type f16 --acc f32 --layout tn "
+                            "--config sm80_mma"),
             std::string::npos)
       << result.err;
   EXPECT_NE(result.out.find("compile"), std::string::npos) << result.out;

@@ -113,9 +113,8 @@ class DirectTest : public ::testing::Test {
     return loaded;
   }
   Loaded load(const Config& config, const Problem& problem) {
-    return load(
-        *compile::kernel_source(config, problem.type, problem.accumulator, gpu::architecture()),
-        config, problem);
+    return load(*compile::kernel_source(config, signature_of(problem), gpu::architecture()), config,
+                problem);
   }
   Result<void> launch(Loaded& loaded, const Data& data, CUstream stream) {
     GEMMSMITH_TRY(plan::BoundLaunch bound, plan::bind(driver(), loaded.plan, data.operands()));

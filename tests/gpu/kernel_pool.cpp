@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "base/numbers.h"
 #include "compile/cubin_cache.h"
 #include "compile/embedded_kernels.h"
 #include "gpu/gpu.h"
@@ -29,13 +30,19 @@ std::vector<Config> spread(const std::vector<Config>& all, std::size_t count) {
   return chosen;
 }
 
-const std::vector<Config>& pool(const Family& family) {
-  static std::map<const Family*, std::vector<Config>> pools;
-  std::vector<Config>& configs = pools[&family];
+const std::vector<Config>& pool(const Family& family, Layout layout) {
+  static std::map<std::pair<const Family*, Layout>, std::vector<Config>> pools;
+  std::vector<Config>& configs = pools[{&family, layout}];
   if (!configs.empty()) return configs;
   const Target target = *known_target("h200");
-  configs = spread(kernels_of(family, {shape(1024, 1024, 2048), target}), kPoolLarge);
-  for (const Config& config : spread(kernels_of(family, {shape(64, 64, 128), target}), kPoolSmall))
+  Problem large = shape(1024, 1024, 2048);
+  Problem small = shape(64, 64, 128);
+  large.layout = small.layout = layout;
+  large.ldb = 2048;  // of a size that both ways of lying take
+  large.lda = 2048;
+  small.lda = small.ldb = 128;
+  configs = spread(kernels_of(family, {large, target}), kPoolLarge);
+  for (const Config& config : spread(kernels_of(family, {small, target}), kPoolSmall))
     configs.push_back(config);
   return configs;
 }
@@ -54,7 +61,7 @@ std::vector<Config> pool_configs(const Family& family, const Problem& problem, c
                                  std::size_t count) {
   const SpaceContext context{problem, target};
   std::vector<Config> legal;
-  for (const Config& config : pool(family))
+  for (const Config& config : pool(family, problem.layout))
     if (broken_rule(context, config) == nullptr) legal.push_back(config);
   // A problem too small or odd for the pool still gets kernels of its own.
   if (legal.size() < 2)
@@ -70,6 +77,11 @@ std::vector<Config> pool_configs(const Family& family, const Problem& problem, c
   }
   return chosen;
 }
+
+// Ragged around the boxes of operands whose k is not contiguous: rows, columns and lines of k.
+constexpr std::int64_t kLayoutShapes[][3] = {
+    {1, 8, 16},     {64, 64, 64},   {65, 72, 72},     {127, 136, 100},   {128, 256, 64},
+    {129, 264, 65}, {192, 96, 136}, {300, 208, 1000}, {512, 1024, 2048}, {63, 40, 4096}};
 
 std::vector<Problem> exactness_problems() {
   constexpr std::int64_t kShapes[][3] = {
@@ -97,6 +109,19 @@ std::vector<Problem> exactness_problems() {
     }
     problems.push_back(other);
   }
+  for (const Layout layout : {Layout::kNN, Layout::kNT, Layout::kTT})
+    for (const auto& [m, n, k] : kLayoutShapes) {
+      Problem problem;
+      problem.m = m;
+      problem.n = n;
+      problem.k = k;
+      problem.layout = layout;
+      // Strides that TMA can take, packed where the sizes are whole.
+      problem.lda = round_up(a_is_k_contiguous(layout) ? k : m, 8);
+      problem.ldb = round_up(b_is_k_contiguous(layout) ? k : n, 8);
+      problem.type = m % 2 == 0 ? DataType::kF16 : DataType::kBf16;
+      problems.push_back(*make_problem(problem));
+    }
   return problems;
 }
 
@@ -127,6 +152,12 @@ std::vector<Problem> direct_problems() {
     // Padded to what a TMA store takes, so that both epilogues run.
     problem.ldc = problem.ldd = (n + 7) / 8 * 8;
     problems.push_back(problem);
+  }
+  for (const Layout layout : {Layout::kNN, Layout::kNT, Layout::kTT}) {
+    Problem problem = shape(72, 136, 104);
+    problem.layout = layout;
+    problem.lda = problem.ldb = 136;  // wide enough for each way of lying
+    problems.push_back(*make_problem(problem));
   }
   return problems;
 }

@@ -249,8 +249,7 @@ class GpuRuntime : public testing::Test {
         {kSplit, is_hopper ? "sm90_ws:e1.sp1.sk4" : "sm80_mma:m32.n32"}};
     for (const auto& [shape, text] : kernels) {
       GEMMSMITH_TRY(const Config config, parse_config(text, kernel_families()));
-      GEMMSMITH_TRY(auto source,
-                    compile::kernel_source(config, DataType::kF16, DataType::kF32, architecture));
+      GEMMSMITH_TRY(auto source, compile::kernel_source(config, Signature{}, architecture));
       GEMMSMITH_TRY(const auto kernel, compiler.compile(source));
       if (kernel.status != compile::KernelStatus::kOk)
         return fail(ErrorCode::kCompile, "{}: {}\n{}", text, compile::name(kernel.status),

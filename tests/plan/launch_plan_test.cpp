@@ -120,6 +120,23 @@ TEST(LaunchPlan, TensorMapsDescribeTheOperands) {
   EXPECT_EQ(plan->map_d.box_rows, 64);
 }
 
+TEST(LaunchPlan, TensorMapsFollowTheLayout) {
+  Problem problem = problem_of(304, 1000, 520);
+  problem.layout = Layout::kNT;
+  problem.lda = 304;
+  problem.ldb = 1008;
+  const auto plan = plan_of("sm90_ws:w2.m128.n96.s3", problem);
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(plan->map_a.rows, 520) << "lines of k";
+  EXPECT_EQ(plan->map_a.columns, 304);
+  EXPECT_EQ(plan->map_a.box_rows, 64);
+  EXPECT_EQ(plan->map_a.box_columns, 64);
+  EXPECT_EQ(plan->map_b.rows, 520);
+  EXPECT_EQ(plan->map_b.columns, 1000);
+  EXPECT_EQ(plan->map_b.ld, 1008);
+  EXPECT_EQ(plan->map_b.box_columns, 32) << "three boxes make 96 columns";
+}
+
 TEST(LaunchPlan, IllegalConfigsNameTheRule) {
   const auto plan = plan_of("sm90_ws:m64.n64.s12", problem_of(64, 64, 64));
   ASSERT_FALSE(plan);
@@ -130,7 +147,7 @@ TEST(LaunchPlan, IllegalConfigsNameTheRule) {
 }
 
 TEST(LaunchPlan, ARecipeRefusesStridesItCannotLoad) {
-  const LaunchRecipe recipe = make_recipe(config_of("sm90_ws:s2"), DataType::kF32, h200());
+  const LaunchRecipe recipe = make_recipe(config_of("sm90_ws:s2"), Signature{}, h200());
   Problem problem = problem_of(64, 64, 64);
   EXPECT_TRUE(make_launch_plan(recipe, problem));
   problem.lda = 65;
@@ -146,7 +163,7 @@ TEST(LaunchPlan, ARecipeRefusesStridesItCannotLoad) {
 }
 
 TEST(LaunchPlan, NothingToComputeIsNoLaunch) {
-  const LaunchRecipe recipe = make_recipe(config_of("sm80_mma"), DataType::kF32, h200());
+  const LaunchRecipe recipe = make_recipe(config_of("sm80_mma"), Signature{}, h200());
   for (const Problem& problem :
        {problem_of(0, 64, 64), problem_of(64, 0, 64), problem_of(64, 64, 0)})
     EXPECT_EQ(make_launch_plan(recipe, problem).error().code, ErrorCode::kUnsupported);

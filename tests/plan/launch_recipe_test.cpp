@@ -16,7 +16,7 @@ using test::h200;
 using test::problem_of;
 
 LaunchRecipe recipe_of(const char* config) {
-  return make_recipe(config_of(config), DataType::kF32, h200());
+  return make_recipe(config_of(config), Signature{}, h200());
 }
 
 TEST(LaunchRecipe, Sm80MmaTakesNoMapsAndNoCluster) {
@@ -37,6 +37,8 @@ TEST(LaunchRecipe, Sm90WsSlicesWhatAClusterShares) {
   EXPECT_EQ(recipe.cluster(), 4);
   EXPECT_EQ(recipe.box_rows_a, 64) << "A's rows are shared by the cluster's columns";
   EXPECT_EQ(recipe.box_rows_b, 128) << "B's rows are shared by the cluster's rows";
+  EXPECT_EQ(recipe.box_columns_b, 64);
+  EXPECT_EQ(recipe.box_rows_d, 64) << "each warpgroup stores its own";
   EXPECT_EQ(recipe.box_columns_d, 64);
   EXPECT_EQ(recipe.programmatic, 1);
 }
@@ -48,6 +50,23 @@ TEST(LaunchRecipe, BoxOfDIsTheWidestThatDividesAConsumersColumns) {
   EXPECT_EQ(recipe_of("sm90_ws:n8").box_columns_d, 8);
   EXPECT_EQ(recipe_of("sm90_ws:w2.m64.n48").box_columns_d, 8) << "each consumer has 24 columns";
   EXPECT_EQ(recipe_of("sm90_ws:w2.pp1.m64.n48").box_columns_d, 16) << "pingpong has them all";
+}
+
+// kernels/parts/operand_slab.cuh: lines of k, in boxes of the widest row that divides the tile.
+TEST(LaunchRecipe, OperandsWithoutContiguousKAreSharedOutByLinesOfK) {
+  const auto recipe_in = [](const char* config, Layout layout) {
+    return make_recipe(config_of(config), {DataType::kF16, DataType::kF32, layout}, h200());
+  };
+  const LaunchRecipe both = recipe_in("sm90_ws:w2.m128.n192.cm2.cn4.s2", Layout::kNT);
+  EXPECT_EQ(both.box_rows_a, 16) << "64 lines among the cluster's columns";
+  EXPECT_EQ(both.box_rows_b, 32) << "and among its rows";
+  EXPECT_EQ(both.box_columns_b, 64);
+  const LaunchRecipe only_a = recipe_in("sm90_ws:w2.m128.n96.s2", Layout::kNN);
+  EXPECT_EQ(only_a.box_rows_a, 64);
+  EXPECT_EQ(only_a.box_rows_b, 96);
+  EXPECT_EQ(only_a.box_columns_b, 64) << "of k";
+  EXPECT_EQ(recipe_in("sm90_ws:n96.s2", Layout::kTT).box_columns_b, 32);
+  EXPECT_EQ(recipe_in("sm90_ws:n48.s2", Layout::kTT).box_columns_b, 16);
 }
 
 TEST(LaunchRecipe, DirectStoresTakeNoMapOfD) {
@@ -80,7 +99,7 @@ TEST(LaunchRecipe, EveryLegalConfigGivesALaunchTheDeviceCanTake) {
     for (const Family* family : kernel_families()) {
       enumerate(*family, {problem, h200()}, [&](const Config& config) {
         if (rng() % 64 != 0) return true;
-        const LaunchRecipe recipe = make_recipe(config, problem.accumulator, h200());
+        const LaunchRecipe recipe = make_recipe(config, signature_of(problem), h200());
         const std::string text = to_text(config);
         EXPECT_TRUE(recipe.threads % 32 == 0 && recipe.threads <= 1024) << text;
         EXPECT_LE(recipe.shared_bytes, h200().shared_bytes_per_block) << text;

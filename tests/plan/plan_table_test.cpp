@@ -48,7 +48,8 @@ std::string error_of(const std::string& bytes) {
 }
 
 std::string refusal(const std::string& reason) {
-  return "cannot use the plan table t.plans: " + reason + "; make it again with gemmsmith store plan-table";
+  return "cannot use the plan table t.plans: " + reason +
+         "; make it again with gemmsmith store plan-table";
 }
 
 // As a writer with a bug, or an attacker, would: the checksum is right.
@@ -76,7 +77,7 @@ TEST(PlanTable, FindsWhatWasWritten) {
   EXPECT_FLOAT_EQ(kernel_plan->ratio_foreign, 1.2F);
   EXPECT_FLOAT_EQ(kernel_plan->expected_us, 25);
   EXPECT_EQ(kernel_plan->recipe,
-            make_recipe(config_of("sm90_ws:w2.m128.n256.s3"), DataType::kF32, h200()));
+            make_recipe(config_of("sm90_ws:w2.m128.n256.s3"), Signature{}, h200()));
   const PlanKernel kernel = table->kernel(kernel_plan->kernel);
   EXPECT_EQ(kernel.cubin, kKernel.cubin);
   EXPECT_EQ(kernel.function, "gemm");
@@ -220,8 +221,8 @@ TEST(PlanTable, EveryFlippedBitIsRefused) {
 TEST(PlanTable, RefusalsSayWhy) {
   EXPECT_EQ(error_of(std::string(200, 'x')), refusal("it is not a plan table"));
   std::string newer = small_table();
-  newer[offsetof(PlanFileHeader, version)] = 3;
-  EXPECT_EQ(error_of(newer), refusal("it has format version 3, this gemmsmith reads version 2"));
+  newer[offsetof(PlanFileHeader, version)] = 4;
+  EXPECT_EQ(error_of(newer), refusal("it has format version 4, this gemmsmith reads version 3"));
   std::string other_order = small_table();
   std::reverse(other_order.begin() + offsetof(PlanFileHeader, byte_order),
                other_order.begin() + offsetof(PlanFileHeader, version));

@@ -11,7 +11,7 @@ namespace {
 TEST(KernelCatalogue, StaysSmallForEachTypeAndTarget) {
   for (const char* target : {"a100", "h100", "h200"})
     for (const DataType accumulator : {DataType::kF32, DataType::kF16}) {
-      const auto kernels = kernel_catalogue(*known_target(target), DataType::kF16, accumulator);
+      const auto kernels = kernel_catalogue(*known_target(target), {DataType::kF16, accumulator});
       EXPECT_LE(kernels.size(), 300U) << target;
       EXPECT_GE(kernels.size(), 50U) << target;
     }
@@ -19,8 +19,7 @@ TEST(KernelCatalogue, StaysSmallForEachTypeAndTarget) {
 
 TEST(KernelCatalogue, HoldsEachKernelOnceAtDefaultLaunch) {
   std::set<std::string> seen;
-  for (const Config& kernel :
-       kernel_catalogue(*known_target("h200"), DataType::kBf16, DataType::kF32)) {
+  for (const Config& kernel : kernel_catalogue(*known_target("h200"), {DataType::kBf16})) {
     EXPECT_TRUE(seen.insert(to_text(kernel)).second) << to_text(kernel);
     EXPECT_EQ(to_text(kernel), kernel_text(kernel));
   }
@@ -29,8 +28,7 @@ TEST(KernelCatalogue, HoldsEachKernelOnceAtDefaultLaunch) {
 TEST(KernelCatalogue, OffersBothFamiliesOnHopperAndOneOnAmpere) {
   const auto families = [](const char* target) {
     std::set<const Family*> found;
-    for (const Config& kernel :
-         kernel_catalogue(*known_target(target), DataType::kF16, DataType::kF32))
+    for (const Config& kernel : kernel_catalogue(*known_target(target), Signature{}))
       found.insert(kernel.family);
     return found;
   };

@@ -85,6 +85,21 @@ struct Broken {
   const char* rule;
 };
 
+TEST(Sm90Ws, BWithNContiguousNeedsWholeBoxes) {
+  Problem problem = problem_of(4096, 4096, 4096);
+  for (const Layout layout : {Layout::kNT, Layout::kTT}) {
+    problem.layout = layout;
+    EXPECT_EQ(broken("sm90_ws:n24", problem), "b_boxes_are_whole");
+    EXPECT_EQ(broken("sm90_ws:n48", problem), "legal");
+    EXPECT_EQ(broken("sm90_ws:w2.m64.n64", problem), "b_boxes_are_whole") << "32 columns each";
+    EXPECT_EQ(broken("sm90_ws:n16.cm2", problem), "legal") << "shared out by lines of k";
+  }
+  for (const Layout layout : {Layout::kTN, Layout::kNN}) {
+    problem.layout = layout;
+    EXPECT_EQ(broken("sm90_ws:n24", problem), "legal");
+  }
+}
+
 class BrokenRule : public testing::TestWithParam<Broken> {};
 
 TEST_P(BrokenRule, IsTheOneNamed) {
@@ -101,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"sm90_ws:w2.m128.n224.pp1.s2.ps1", "accumulators_fit"},
         Broken{"sm90_ws:pp1", "pingpong_takes_two"}, Broken{"sm90_ws:m256", "wide_tiles_take_two"},
         Broken{"sm90_ws:w2.m64.n24", "consumers_share_whole_blocks"},
-        Broken{"sm90_ws:n8.cm2", "multicast_slices_are_whole"},
+        Broken{"sm90_ws:n8.cm2", "multicast_parts_are_whole"},
         Broken{"sm90_ws:cm4.cn4", "cluster_within_four"}, Broken{"sm90_ws:e1.sp1.sk4", "legal"},
         Broken{"sm90_ws:sp1.sk4", "split_stores_directly"},
         Broken{"sm90_ws:e1.sk4", "split_agrees"}, Broken{"sm90_ws:e1.sp1", "split_agrees"},
