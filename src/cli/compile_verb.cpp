@@ -63,8 +63,10 @@ std::vector<std::pair<DataType, DataType>> types_of(const CompileOptions& option
 Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t seed) {
   GEMMSMITH_TRY(const Problem defaults, options.problem.defaults());
   std::vector<Task> tasks;
+  std::set<std::string> targets;
   std::stringstream list(options.targets);
   for (std::string architecture; std::getline(list, architecture, ',');) {
+    if (!targets.insert(architecture).second) continue;  // named twice, compiled once
     GEMMSMITH_TRY(const Target target, target_of(architecture));
     for (const auto& [type, accumulator] : types_of(options, defaults)) {
       GEMMSMITH_TRY(const Problem problem, roomy(defaults, type, accumulator));
@@ -183,9 +185,11 @@ Verb add_compile(CLI::App& parent, Session& session) {
   app->add_option("--target", options->targets, "sm_90a, sm_80 or both joined by ',' [both]");
   app->add_option("--family", options->family, "Only this family");
   app->add_option("--config", options->configs, "Only this config; may be repeated")->take_all();
-  app->add_option("--sample", options->sample, "Only N kernels drawn with --seed");
+  app->add_option("--sample", options->sample, "Only N kernels drawn with --seed")
+      ->check(whole_number_from(1));
   app->add_option("--ranked", options->ranked,
-                  "Only the kernels of the N best-ranked configs of each shape");
+                  "Only the kernels of the N best-ranked configs of each shape")
+      ->check(whole_number_from(1));
   app->add_flag("--all-types", options->all_types, "f16 and bf16, f32 and f16 accumulation");
   add_setting_options(*app, session, {"compile_threads", "seed", "cache_dir"});
   add_output_options(*app, session);

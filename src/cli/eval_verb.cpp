@@ -260,7 +260,7 @@ Result<void> check_load(const ServeSettings& serve) {
 Result<int> run(EvalOptions options, const Session& session) {
   GEMMSMITH_TRY(std::vector<Problem> problems, options.problem.problems());
   const bool is_server = options.mode == "server";
-  if (is_server) GEMMSMITH_CHECK(check_load(options.serve));
+  GEMMSMITH_CHECK(check_load(options.serve));
   std::erase_if(problems, [](const Problem& p) { return p.is_empty() || p.k == 0; });
   if (problems.empty()) {
     talk("nothing to evaluate: every shape has a size of zero\n");
@@ -340,7 +340,7 @@ Verb add_eval(CLI::App& parent, Session& session) {
       app->add_option("--config", options->config, "Evaluate this config, ours or cublaslt:...");
   app->add_option("--ranked", options->ranked,
                   "Where nothing is given or stored: the best of so many ranked configs")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number_from(1))
       ->capture_default_str();
   add_setting_options(*app, session,
                       {"device", "store", "seed", "workspace_mib", "compile_threads"});

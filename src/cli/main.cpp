@@ -1,15 +1,19 @@
 // main.cpp -- the command line: settings, verbs, and one place where errors become exit codes.
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <iterator>
+#include <new>
 
 #include "base/interrupt.h"
 #include "base/log.h"
+#include "cli/bench_session.h"
 #include "cli/verb.h"
 #include "gemmsmith/gemmsmith.h"
+#include "measure/bench.h"
 #include "measure/worker.h"
 
 namespace gemmsmith::cli {
@@ -39,6 +43,15 @@ Result<void> apply_log_level(const Session& session) {
 int report(const Error& error) {
   talk("gemmsmith: {}\n", error.what);
   return exit_code(error.code);
+}
+
+// A value that this verb does not use is wrong all the same: it was meant for something.
+Result<void> check_settings(const Session& session) {
+  if (const std::string& device = session.settings.value("device"); !is_recorded(device))
+    GEMMSMITH_CHECK(cuda_ordinal(device));
+  GEMMSMITH_CHECK(bench_settings(session));
+  GEMMSMITH_CHECK(compile_threads(session));
+  return {};
 }
 
 int run(int argc, char** argv) {
@@ -81,6 +94,7 @@ int run(int argc, char** argv) {
   if (const std::string& cache = session.settings.value("cache_dir"); !cache.empty())
     setenv("GEMMSMITH_CACHE_DIR", cache.c_str(), 1);
   if (auto level = apply_log_level(session); !level) return report(level.error());
+  if (auto checked = check_settings(session); !checked) return report(checked.error());
   catch_interrupts();
   for (const Verb& verb : verbs) {
     if (!verb.app->parsed()) continue;
@@ -96,12 +110,30 @@ int run(int argc, char** argv) {
   return 2;
 }
 
+// Errors are Results; what is thrown all the same is memory that ran out, or a fault of ours.
+int run_guarded(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return report({ErrorCode::kEnvironment,
+                   "out of memory: give it fewer shapes at once, or a larger memory limit; what "
+                   "the store holds is kept"});
+  } catch (const std::exception& exception) {
+    return report({ErrorCode::kInternal, fmt::format("an error that nobody expected: {}; what the "
+                                                     "store holds is kept",
+                                                     exception.what())});
+  }
+}
+
 }  // namespace
 }  // namespace gemmsmith::cli
 
 int main(int argc, char** argv) {
+  // A limit on the size of files is then an error of the write that meets it, which says so and
+  // cleans up, and not a death.
+  std::signal(SIGXFSZ, SIG_IGN);
   // The GPU worker is this program again, started by measure/worker_bench; not a user's verb.
   if (argc > 1 && std::strcmp(argv[1], "worker") == 0)
     return gemmsmith::worker_main(argc - 1, argv + 1);
-  return gemmsmith::cli::run(argc, argv);
+  return gemmsmith::cli::run_guarded(argc, argv);
 }

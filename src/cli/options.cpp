@@ -1,7 +1,9 @@
 // Flags that several verbs share, and their meaning.
 #include <algorithm>
+#include <limits>
 #include <unordered_set>
 
+#include "base/numbers.h"
 #include "cli/verb.h"
 #include "problem/shape_list.h"
 
@@ -53,6 +55,24 @@ void add_setting_options(CLI::App& app, Session& session, const std::vector<std:
           ->excludes("--device");
     }
   }
+}
+
+CLI::Validator whole_number_from(std::int64_t least) {
+  return {[least](std::string& text) -> std::string {
+            const auto value = parse_int64(text);
+            if (value && *value >= least && *value <= std::numeric_limits<int>::max()) return {};
+            return fmt::format("'{}': expected a whole number of at least {}", text, least);
+          },
+          ""};
+}
+
+CLI::Validator number_from(double least) {
+  return {[least](std::string& text) -> std::string {
+            const auto value = parse_double(text);
+            if (value && *value >= least) return {};
+            return fmt::format("'{}': expected a number of at least {}", text, least);
+          },
+          ""};
 }
 
 void ProblemOptions::add_to(CLI::App& app) {

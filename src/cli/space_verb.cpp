@@ -261,7 +261,8 @@ Verb add_space(CLI::App& parent, Session& session) {
   app->add_option("--target", options->target, "a100, h100 or h200 [h200]");
   app->add_option("--family", options->family, "Only this family: sm90_ws, sm80_mma or cublaslt");
   app->add_option("--why", options->why, "Name the rules that CONFIG breaks");
-  app->add_option("--limit", options->limit, "How many configs to list [20]");
+  app->add_option("--limit", options->limit, "How many configs to list [20]")
+      ->check(whole_number_from(0));
   app->add_flag("--kernels", options->kernels, "Compile-time parameters only: one line a kernel");
   app->add_flag("--presets", options->presets, "List the recommended presets");
   add_setting_options(*app, session, {"device"});

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/bench_session.h"
@@ -48,8 +49,13 @@ void warn_of_damage(const Store& store) {
          store.damaged_rows(), store.path().string());
 }
 
-Result<int> show(const Store& store, OutputFormat format) {
-  GEMMSMITH_TRY(const std::vector<StoredWinner> winners, store.winners());
+Result<int> show(const Store& store, OutputFormat format, const std::string& fingerprint) {
+  GEMMSMITH_TRY(std::vector<StoredWinner> winners, store.winners());
+  if (!fingerprint.empty()) {
+    GEMMSMITH_TRY(const Environment environment, only_environment(store, fingerprint));
+    std::erase_if(winners,
+                  [&](const StoredWinner& stored) { return stored.environment != environment; });
+  }
   Table table({"shape", "type", "acc", "layout", "source", "config", "us", "ratio", "foreign_ratio",
                "run", "note"});
   for (const StoredWinner& stored : winners) {
@@ -127,9 +133,13 @@ Result<int> write_plan_table(const Store& store, const Environment& environment,
   plan::PlanTableWriter writer({device.target.name, device.target.compute_capability,
                                 device.target.sm_count, device.cublas_version, compiler.version()});
   GEMMSMITH_TRY(const std::vector<Winner> winners, winners_to_ship(store, environment));
+  if (winners.empty())
+    return fail(ErrorCode::kBadInput, "{} holds no winner of {}: tune first", store.path().string(),
+                environment.fingerprint);
   std::int64_t plans = 0;
   ProgressLine progress("plans", static_cast<std::int64_t>(winners.size()), session.quiet);
   for (const Winner& winner : winners) {
+    GEMMSMITH_CHECK(go_on("writing " + file));
     const plan::PlanTableWriter::Validation validation{winner.chained_us, winner.chained_ratio,
                                                        winner.foreign_ratio};
     progress.update(++plans, winner.config);
@@ -155,9 +165,23 @@ Result<int> write_plan_table(const Store& store, const Environment& environment,
         winner.problem, config, device.target,
         {kernel.cubin, "gemm", kernel.registers, kernel.static_shared_bytes}, validation));
   }
+  GEMMSMITH_CHECK(go_on("writing " + file));
   GEMMSMITH_CHECK(writer.write(file));
   warn_of_damage(store);
   return 0;
+}
+
+// Writing a file over the store it comes from would lose both.
+Result<void> check_is_not_store(const std::string& file, const std::filesystem::path& store) {
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    std::filesystem::path part = store;
+    part += suffix;
+    std::error_code error;
+    if (std::filesystem::equivalent(file, part, error))
+      return fail(ErrorCode::kBadInput, "{} is the store itself ({}): name another file", file,
+                  part.string());
+  }
+  return {};
 }
 
 Result<int> run(const StoreOptions& options, const Session& session) {
@@ -165,9 +189,14 @@ Result<int> run(const StoreOptions& options, const Session& session) {
   const bool writes = options.action == "import";
   GEMMSMITH_TRY(Store store,
                 Store::open(path, writes ? Store::Mode::kReadWrite : Store::Mode::kReadOnly));
-  if (options.action == "show") return show(store, session.format);
+  if (options.action == "show") return show(store, session.format, options.device);
   if (options.file.empty())
     return fail(ErrorCode::kBadInput, "store {}: name the file", options.action);
+  GEMMSMITH_CHECK(check_is_not_store(options.file, path));
+  const bool takes_all = writes || options.action == "export";
+  if (takes_all && !options.device.empty())
+    return fail(ErrorCode::kBadInput, "store {} takes every environment: leave out --environment",
+                options.action);
   if (options.action == "export") {
     GEMMSMITH_CHECK(store.export_json_lines(options.file));
   } else if (options.action == "import") {
@@ -204,7 +233,9 @@ Result<int> run_report(const ReportOptions& options, const Session& session) {
       if (row.environment == environment) rows.push_back(row.measurement);
     warn_of_damage(store);
   }
+  GEMMSMITH_CHECK(go_on("reading the measurements"));
   const report::Scoreboard board = report::make_scoreboard(rows);
+  GEMMSMITH_CHECK(go_on("making the scoreboard"));
   std::cout << (options.markdown                        ? report::to_markdown(board)
                 : session.format == OutputFormat::kJson ? report::to_json(board)
                 : session.format == OutputFormat::kCsv  ? report::to_csv(board)
@@ -243,8 +274,10 @@ Verb add_report(CLI::App& parent, Session& session) {
       "Examples:\n"
       "  gemmsmith report --store grid.db\n"
       "  gemmsmith report --recording data/recordings/h200/grid1000_f16_f32_tn.csv.zst --markdown");
-  app->add_option("--recording", options->recording, "A recording instead of the store");
-  app->add_option("--environment", options->environment, "Text that picks one environment");
+  CLI::Option* const recording =
+      app->add_option("--recording", options->recording, "A recording instead of the store");
+  app->add_option("--environment", options->environment, "Text that picks one environment")
+      ->excludes(recording);
   app->add_flag("--markdown", options->markdown, "Markdown tables");
   add_setting_options(*app, session, {"store"});
   add_output_options(*app, session);

@@ -13,6 +13,7 @@
 #include "policy/policy_file.h"
 #include "report/scoreboard.h"
 #include "search/compiler_knobs.h"
+#include "search/strategy.h"
 #include "space/family.h"
 
 namespace gemmsmith::cli {
@@ -119,6 +120,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   GEMMSMITH_TRY(const std::int64_t seed, session.settings.integer("seed", 0));
   tuner.seed = static_cast<std::uint64_t>(seed);
   tuner.command = join(session.arguments);
+  tuner.wait_for_others = true;  // their shapes are printed too, so they must be done
   // The strategy chooses among four times what it may measure.
   tuner.space_limit = std::max(tuner.space_limit, 4 * tuner.budget);
   take_policy(options.policy, tuner);
@@ -126,6 +128,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   if (is_recorded(device)) {
     GEMMSMITH_TRY(tuner.candidates, recorded_candidates(device));
   }
+  GEMMSMITH_CHECK(make_strategy(tuner.strategy, SearchSpace{}, 0));
   if (options.dry_run) {
     Table table({"shape", "our configs", "vendor configs"});
     for (const Problem& problem : work)
@@ -148,6 +151,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
 
   int failed = 0;
   bool interrupted_run = false;
+  std::vector<Problem> to_print = work;
   {
     ProgressLine progress("shapes", static_cast<std::int64_t>(work.size()), session.quiet);
     const auto on_event = [&](const TuneEvent& event) {
@@ -162,6 +166,9 @@ Result<int> run(const TuneOptions& options, const Session& session) {
         ++failed;
         talk("failed: {}: {}\n  repeat with: {}\n", describe(outcome.problem), outcome.error,
              repeat_line(session, "tune", outcome.problem));
+      } else if (outcome.outcome == Outcome::kBusy) {
+        std::erase(to_print, outcome.problem);
+        talk("busy: {}: another process is tuning it\n", describe(outcome.problem));
       }
   }
   const Environment environment = environment_of(*bench);
@@ -183,7 +190,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
     for (const RetestOutcome& outcome : summary.problems)
       if (outcome.demoted) talk("{}: {}\n", shape_name(outcome.problem), outcome.winner.note);
   }
-  GEMMSMITH_CHECK(print_results(store, environment, work, options.scoreboard, session.format));
+  GEMMSMITH_CHECK(print_results(store, environment, to_print, options.scoreboard, session.format));
   if (interrupted_run) {
     talk("interrupted; everything measured is kept in {}; run the same command to go on\n",
          path.string());
@@ -212,12 +219,12 @@ Verb add_tune(CLI::App& parent, Session& session) {
                   "A trained policy (gemmsmith train) that chooses what is measured, ours and "
                   "cuBLASLt's together; instead of --strategy");
   app->add_option("--budget", options->tuner.budget, "Our configs measured for each shape [40]")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number_from(0));
   app->add_option("--vendor-budget", options->tuner.vendor_budget,
                   "cuBLASLt configs measured for each shape [24]")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number_from(0));
   app->add_option("--finalists", options->tuner.finalists, "Of our configs, paired in full [2]")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number_from(1));
   app->add_flag("--compiler-knobs", options->tuner.compiler_knobs,
                 "Also try the compiler's knobs (register usage level, maxrregcount) on the best of "
                 "ours: about 15 more kernels to compile for each shape");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/interrupt.h"
 #include "base/numbers.h"
 #include "device/zstd_text.h"
 
@@ -210,6 +211,7 @@ Result<std::vector<Measurement>> parse_recording(std::string_view text,
                 file_name, kRecordingHeader, header.substr(0, 200));
   std::vector<Measurement> rows;
   for (std::size_t line_number = 2; !text.empty(); ++line_number) {
+    GEMMSMITH_CHECK(go_on("reading " + file_name));
     GEMMSMITH_TRY(Measurement row, parse_row(next_piece(text, '\n'), file_name, line_number));
     rows.push_back(std::move(row));
   }
@@ -220,6 +222,7 @@ Result<std::string> format_recording(std::span<const Measurement> rows) {
   std::string text(kRecordingHeader);
   text += '\n';
   for (const Measurement& row : rows) {
+    GEMMSMITH_CHECK(go_on("writing a recording"));
     GEMMSMITH_CHECK(check_holdable(row));
     append_row(row, text);
   }
@@ -227,7 +230,7 @@ Result<std::string> format_recording(std::span<const Measurement> rows) {
 }
 
 Result<std::vector<Measurement>> read_recording(const std::filesystem::path& path) {
-  GEMMSMITH_TRY(std::string text, read_file(path));
+  GEMMSMITH_TRY(std::string text, read_file(path, kMaxTextBytes));
   if (is_compressed(path)) {
     Result<std::string> plain = zstd_decompress(text, kMaxTextBytes);
     if (!plain)

@@ -331,7 +331,9 @@ Result<std::vector<Problem>> parse_shape_list(std::string_view text, const std::
 
 Result<std::vector<Problem>> read_shape_list(const std::filesystem::path& path,
                                              const Problem& defaults) {
-  GEMMSMITH_TRY(const std::string text, read_file(path));
+  // Some four million shapes; a device or a pipe may have no end.
+  constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  GEMMSMITH_TRY(const std::string text, read_file(path, kMostBytes));
   return parse_shape_list(text, path.string(), defaults);
 }
 

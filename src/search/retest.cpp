@@ -1,6 +1,7 @@
 // The second look: plans chosen by one process are paired with lt_tuned again by a fresh one. The
 // best of many noisy candidates looks better than it is; these figures do not.
 #include <algorithm>
+#include <numeric>
 
 #include "search/selection.h"
 #include "search/tuner.h"
@@ -41,14 +42,32 @@ class Retester {
     run_ = &run;
     RetestSummary summary;
     summary.run = run.id();
-    for (std::size_t i = 0; i < problems.size(); ++i) {
-      auto outcome = test(problems[i]);
-      if (!outcome && outcome.error().code == ErrorCode::kInterrupted) {
-        summary.interrupted = true;
-        break;
-      }
+    std::vector<std::size_t> waiting(problems.size());
+    std::iota(waiting.begin(), waiting.end(), std::size_t{0});
+    auto done = pass(waiting, problems, summary, callback);
+    while (done && options_.wait_for_others && !waiting.empty()) {
+      done = wait_for_others();
+      if (done) done = pass(waiting, problems, summary, callback);
+    }
+    if (!done && done.error().code != ErrorCode::kInterrupted)
+      return tl::unexpected<Error>(done.error());
+    summary.interrupted = !done;
+    GEMMSMITH_CHECK(run.keep_conditions());
+    if (confirm_run_) GEMMSMITH_CHECK(confirm_run_->keep_conditions());
+    return summary;
+  }
+
+ private:
+  // Tests each of `waiting`, problems by index; leaves there those that another process holds.
+  Result<void> pass(std::vector<std::size_t>& waiting, std::span<const Problem> problems,
+                    RetestSummary& summary, const TuneCallback& callback) {
+    std::vector<std::size_t> held;
+    for (const std::size_t i : waiting) {
+      bool is_held = false;
+      auto outcome = test(problems[i], is_held);
       if (!outcome && stops_all_work(outcome.error().code))
         return tl::unexpected<Error>(outcome.error());
+      if (is_held) held.push_back(i);
       RetestOutcome line;
       if (outcome) {
         if (!*outcome) continue;
@@ -63,12 +82,10 @@ class Retester {
                            line.error.empty() ? text_of(line) : line.error});
       summary.problems.push_back(std::move(line));
     }
-    GEMMSMITH_CHECK(run.keep_conditions());
-    if (confirm_run_) GEMMSMITH_CHECK(confirm_run_->keep_conditions());
-    return summary;
+    waiting = std::move(held);
+    return {};
   }
 
- private:
   static std::string text_of(const RetestOutcome& outcome) {
     if (outcome.demoted) return "lost: " + outcome.winner.note;
     return fmt::format("{} {:.3f}x", name(outcome.winner.source), outcome.winner.chained_ratio);
@@ -88,11 +105,12 @@ class Retester {
   }
 
   // Nothing where there is nothing to test, or another process is at the problem.
-  Result<std::optional<RetestOutcome>> test(const Problem& problem) {
+  Result<std::optional<RetestOutcome>> test(const Problem& problem, bool& is_held) {
     GEMMSMITH_CHECK(check_interrupt());
     GEMMSMITH_TRY(const auto wanted, job(problem));
     if (!wanted) return std::optional<RetestOutcome>();
     GEMMSMITH_TRY(const auto lease, store_.acquire(run_->environment(), problem, options_.lease));
+    is_held = !lease;
     if (!lease) return std::optional<RetestOutcome>();
     auto outcome = test(*lease);
     // Given back by finish() where there is an outcome.

@@ -412,8 +412,13 @@ class Tuner {
     std::vector<std::size_t> busy;
     auto result = pass(every_index(), outcomes, busy);
     // What another process held at first may be done or abandoned by now.
-    std::vector<std::size_t> still_busy;
-    if (result && !busy.empty()) result = pass(busy, outcomes, still_busy);
+    while (result && !busy.empty()) {
+      std::vector<std::size_t> still_busy;
+      result = pass(busy, outcomes, still_busy);
+      if (!run_.options().wait_for_others) break;
+      if (result && still_busy.size() == busy.size()) result = wait_for_others();
+      busy = std::move(still_busy);
+    }
     TuneSummary summary;
     summary.run = run_.id();
     summary.interrupted = !result && result.error().code == ErrorCode::kInterrupted;
@@ -442,7 +447,8 @@ class Tuner {
         since_conditions = 0;
         GEMMSMITH_CHECK(run_.keep_conditions());
       }
-      report(index, outcome);
+      // Once is enough for what another process holds.
+      if (outcome.outcome != Outcome::kBusy || outcomes.count(index) == 0) report(index, outcome);
       outcomes[index] = std::move(outcome);
     }
     return {};

@@ -36,6 +36,9 @@ struct TunerOptions {
   std::chrono::seconds lease{300};
   bool compiler_knobs = false;  // after the finals, also try the compiler's on the best of ours
   bool retest_again = false;    // re-test plans that were tested again before
+  // Come back to what another process holds until it is done or was given up. Else it is looked at
+  // once more (tune) or left to its holder (retest).
+  bool wait_for_others = false;
   // Where candidates come from; empty: policy::ranked_configs. A recording offers only what it has.
   std::function<std::vector<Config>(const Problem&)> candidates;
   // Identity of a config's kernel, part of a result's key; empty: no identity is kept.

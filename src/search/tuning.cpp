@@ -1,6 +1,8 @@
 #include "search/tuning.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "base/interrupt.h"
 #include "policy/analytic_ranker.h"
@@ -60,6 +62,16 @@ Result<void> TuningRun::keep_conditions() {
 Result<void> check_interrupt() {
   if (interrupted())
     return fail(ErrorCode::kInterrupted, "interrupted; everything measured so far is kept");
+  return {};
+}
+
+Result<void> wait_for_others() {
+  constexpr std::chrono::milliseconds kStep{50};
+  constexpr int kSteps = 20;
+  for (int i = 0; i < kSteps; ++i) {
+    GEMMSMITH_CHECK(check_interrupt());
+    std::this_thread::sleep_for(kStep);
+  }
   return {};
 }
 

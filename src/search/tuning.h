@@ -50,6 +50,9 @@ class TuningRun {
 // kInterrupted when the user asked to stop; polled between bench calls.
 Result<void> check_interrupt();
 
+// Returns after a second, in which another process may have finished; kInterrupted as above.
+Result<void> wait_for_others();
+
 // Work cannot go on after these, whatever the problem.
 bool stops_all_work(ErrorCode code);
 

@@ -2,11 +2,14 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
 #include <string>
 #include <thread>
+
+#include "base/interrupt.h"
 
 namespace gemmsmith::store {
 namespace {
@@ -99,15 +102,26 @@ int pragma_int(SQLite::Database& database, const char* pragma) {
   return database.execAndGet(std::string("PRAGMA ") + pragma).getInt();
 }
 
+constexpr std::chrono::milliseconds kBusyStep{20};
+
+// SQLite's question whether to try once more, after the `tried`-th refusal: a busy timeout of
+// SQLite's own would not hear of a Ctrl-C. What was measured before that deserves a while yet.
+int wait_for_lock(void* patience, int tried) {
+  constexpr std::chrono::milliseconds kAfterInterrupt{5000};
+  const auto most = *static_cast<std::chrono::milliseconds*>(patience);
+  if (tried * kBusyStep >= (interrupted() ? std::min(kAfterInterrupt, most) : most)) return 0;
+  std::this_thread::sleep_for(kBusyStep);
+  return 1;
+}
+
 // SQLite refuses to switch the journal while another process opens the file; it does not wait then.
-void enter_wal(SQLite::Database& database) {
+void enter_wal(SQLite::Database& database, std::chrono::milliseconds patience) {
   for (int attempt = 0;; ++attempt) {
     try {
       database.execAndGet("PRAGMA journal_mode=WAL");
       return;
     } catch (const SQLite::Exception& exception) {
-      if (exception.getErrorCode() != SQLITE_BUSY || attempt == kBusyTimeoutMs / 20) throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (exception.getErrorCode() != SQLITE_BUSY || wait_for_lock(&patience, attempt) == 0) throw;
     }
   }
 }
@@ -165,7 +179,7 @@ Result<void> prepare(const Database& database, bool writable) {
                 "store {}: no permission to write; make it writable or choose another file with "
                 "--store",
                 database.path.string());
-  enter_wal(handle);
+  enter_wal(handle, *database.patience);
   // FULL: with NORMAL a power loss may take back a commit that was reported as done.
   handle.exec("PRAGMA synchronous=FULL");
   handle.exec("PRAGMA foreign_keys=ON");
@@ -193,18 +207,19 @@ Result<void> check_path(const std::filesystem::path& path, bool writable) {
 
 // WAL needs a shared-memory file beside the store even for reading. Where the folder allows none,
 // nobody can be writing there either, so the file may be read as one that never changes.
-std::unique_ptr<SQLite::Database> open_read_only(const std::filesystem::path& path) {
+std::unique_ptr<SQLite::Database> open_read_only(const std::filesystem::path& path,
+                                                 std::chrono::milliseconds& patience) {
   try {
-    auto handle =
-        std::make_unique<SQLite::Database>(path.string(), SQLite::OPEN_READONLY, kBusyTimeoutMs);
+    auto handle = std::make_unique<SQLite::Database>(path.string(), SQLite::OPEN_READONLY);
+    sqlite3_busy_handler(handle->getHandle(), wait_for_lock, &patience);
     pragma_int(*handle, "user_version");
     return handle;
   } catch (const SQLite::Exception& exception) {
     const int code = exception.getErrorCode();
     if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) throw;
   }
-  return std::make_unique<SQLite::Database>(
-      uri_of(path) + "?immutable=1", SQLite::OPEN_READONLY | SQLite::OPEN_URI, kBusyTimeoutMs);
+  return std::make_unique<SQLite::Database>(uri_of(path) + "?immutable=1",
+                                            SQLite::OPEN_READONLY | SQLite::OPEN_URI);
 }
 
 }  // namespace
@@ -217,10 +232,14 @@ Error Database::explain(const SQLite::Exception& exception) const {
   switch (exception.getErrorCode() & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+      if (interrupted())
+        return {
+            ErrorCode::kInterrupted,
+            fmt::format("interrupted while waiting for store {}, locked by another process", file)};
       return error(fmt::format(
           "store {}: locked by another process for more than {} s; wait for it or choose another "
           "file with --store",
-          file, kBusyTimeoutMs / 1000));
+          file, std::chrono::duration_cast<std::chrono::seconds>(*patience).count()));
     case SQLITE_NOTADB:
       return error(fmt::format(
           "store {}: not a gemmsmith store, or damaged at its start; move it aside or choose "
@@ -254,14 +273,18 @@ Error Database::explain(const SQLite::Exception& exception) const {
   }
 }
 
-Result<Database> open_database(const std::filesystem::path& path, bool writable) {
+Result<Database> open_database(const std::filesystem::path& path, bool writable,
+                               std::chrono::milliseconds patience) {
   GEMMSMITH_CHECK(check_path(path, writable));
-  Database database{path, nullptr};
+  Database database{path, std::make_unique<std::chrono::milliseconds>(patience), nullptr};
   GEMMSMITH_CHECK(guarded(database, [&]() -> Result<void> {
-    database.handle =
-        writable ? std::make_unique<SQLite::Database>(
-                       path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeoutMs)
-                 : open_read_only(path);
+    if (writable) {
+      database.handle = std::make_unique<SQLite::Database>(
+          path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+      sqlite3_busy_handler(database.handle->getHandle(), wait_for_lock, database.patience.get());
+    } else {
+      database.handle = open_read_only(path, *database.patience);
+    }
     return prepare(database, writable);
   }));
   return database;

@@ -4,6 +4,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -16,18 +17,19 @@ namespace gemmsmith::store {
 constexpr int kApplicationId = 0x67736d74;
 // user_version of a current file; one migration leads to each version.
 constexpr int kSchemaVersion = 1;
-// Other writers hold the file for one small transaction at a time.
-constexpr int kBusyTimeoutMs = 5000;
 
 struct Database {
   std::filesystem::path path;
+  // With whoever holds the lock; SQLite keeps a pointer to it, so it stays where it is.
+  std::unique_ptr<std::chrono::milliseconds> patience;
   std::unique_ptr<SQLite::Database> handle;
 
   // The error (kStore) for what SQLite threw, in words for the user.
   Error explain(const SQLite::Exception& exception) const;
 };
 
-Result<Database> open_database(const std::filesystem::path& path, bool writable);
+Result<Database> open_database(const std::filesystem::path& path, bool writable,
+                               std::chrono::milliseconds patience);
 
 // Runs `work` and turns SQLite's exceptions into errors. `work` returns a Result.
 template <class Work>

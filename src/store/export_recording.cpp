@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/interrupt.h"
 #include "device/recording.h"
 #include "store/rows.h"
 #include "store/state.h"
@@ -40,6 +41,21 @@ std::string sidecar(const Environment& environment, const std::vector<Run>& runs
   return object.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
+// The sidecar's name follows from the recording's, so what stands there may be a file of the
+// user's.
+Result<void> check_sidecar_place(const std::filesystem::path& recording) {
+  const std::filesystem::path place = sidecar_path(recording);
+  std::error_code error;
+  if (!std::filesystem::exists(place, error)) return {};
+  const auto text = read_sidecar(recording);
+  const json object = json::parse(text ? *text : std::string(), nullptr, false);
+  if (object.is_object() && object.contains("fingerprint") && object.contains("runs")) return {};
+  return fail(ErrorCode::kBadInput,
+              "recording {}: its sidecar would replace {}, which is not a recording's; choose "
+              "another name or move that file away",
+              recording.string(), place.string());
+}
+
 }  // namespace
 
 Result<void> Store::export_recording(const Environment& environment,
@@ -50,6 +66,7 @@ Result<void> Store::export_recording(const Environment& environment,
   if (!name.ends_with(".csv") && !name.ends_with(".csv.zst"))
     return fail(ErrorCode::kBadInput, "recording {}: the name must end in .csv or .csv.zst",
                 path.string());
+  GEMMSMITH_CHECK(check_sidecar_place(path));
   GEMMSMITH_TRY(const std::vector<StoredMeasurement> stored, all_measurements());
   GEMMSMITH_TRY(const std::vector<Run> all_runs, runs());
   std::vector<Measurement> rows;
@@ -67,6 +84,7 @@ Result<void> Store::export_recording(const Environment& environment,
     return std::tie(a.problem.m, a.problem.n, a.problem.k, a.problem.type, a.problem.accumulator) <
            std::tie(b.problem.m, b.problem.n, b.problem.k, b.problem.type, b.problem.accumulator);
   });
+  GEMMSMITH_CHECK(go_on("writing " + path.string()));
   GEMMSMITH_CHECK(write_recording(path, rows));
   return write_sidecar(path, sidecar(environment, all_runs, used));
 }

@@ -1,5 +1,6 @@
 #include "store/store.h"
 
+#include "base/interrupt.h"
 #include "store/rows.h"
 #include "store/state.h"
 
@@ -13,8 +14,10 @@ Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
-Result<Store> Store::open(const std::filesystem::path& path, Mode mode) {
-  GEMMSMITH_TRY(store::Database database, store::open_database(path, mode == Mode::kReadWrite));
+Result<Store> Store::open(const std::filesystem::path& path, Mode mode,
+                          std::chrono::milliseconds patience) {
+  GEMMSMITH_TRY(store::Database database,
+                store::open_database(path, mode == Mode::kReadWrite, patience));
   auto state = std::make_unique<State>();
   state->database = std::move(database);
   return Store(std::move(state));
@@ -68,10 +71,13 @@ Result<void> Store::record(const Environment& environment, std::span<const Store
 
 namespace {
 
+// Up to the first row before which `stops` holds.
 template <class Row, class Read>
-std::vector<Row> read_rows(SQLite::Statement& query, std::int64_t& damaged, Read read) {
+std::vector<Row> read_rows(
+    SQLite::Statement& query, std::int64_t& damaged, Read read,
+    bool (*stops)() = [] { return false; }) {
   std::vector<Row> rows;
-  while (query.executeStep()) {
+  while (!stops() && query.executeStep()) {
     if (auto row = read(query))
       rows.push_back(std::move(*row));
     else
@@ -100,7 +106,10 @@ Result<std::vector<StoredMeasurement>> Store::all_measurements() const {
   return guarded(state_->database, [&]() -> Result<std::vector<StoredMeasurement>> {
     SQLite::Statement query(state_->handle(),
                             std::string(store::kSelectMeasurements) + "ORDER BY m.id");
-    return read_rows<StoredMeasurement>(query, state_->damaged_rows, &store::read_measurement);
+    auto rows = read_rows<StoredMeasurement>(query, state_->damaged_rows, &store::read_measurement,
+                                             &interrupted);
+    GEMMSMITH_CHECK(go_on("reading store " + path().string()));
+    return rows;
   });
 }
 

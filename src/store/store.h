@@ -106,8 +106,11 @@ class Store {
 
   // kReadWrite makes a missing file and its folder, and migrates an older schema forward. Errors
   // (kStore): newer schema, another program's file, corrupt, locked, read-only, full, no such
-  // folder.
-  static Result<Store> open(const std::filesystem::path& path, Mode mode);
+  // folder. `patience`: how long any call waits for a lock that another process holds.
+  // (Others hold it for one small transaction at a time, but a slow or busy disk makes them slow,
+  // and giving up costs a tuner its run.)
+  static Result<Store> open(const std::filesystem::path& path, Mode mode,
+                            std::chrono::milliseconds patience = std::chrono::minutes(2));
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
   ~Store();
@@ -153,7 +156,8 @@ class Store {
                           const Progress& progress);
 
   // JSON Lines: a header, then one line a run, measurement and winner. Import checks every line
-  // before it changes anything and may be repeated.
+  // before it changes anything and may be repeated. Both, and export_recording, stop when the user
+  // asks (kInterrupted): nothing is then written.
   Result<void> export_json_lines(const std::filesystem::path& path) const;
   Result<ImportReport> import_json_lines(const std::filesystem::path& path);
 

@@ -5,7 +5,9 @@
 #include <variant>
 
 #include "base/files.h"
+#include "base/interrupt.h"
 #include "base/numbers.h"
+#include "space/space.h"
 #include "store/rows.h"
 #include "store/state.h"
 #include "store/store.h"
@@ -157,7 +159,7 @@ class Line {
     Winner& w = row.winner;
     w.problem = parsed("problem", &parse_problem_key);
     w.source = parsed("source", &parse_winner_source);
-    w.config = winner_config(w.source);
+    w.config = winner_config(row);
     w.kernel_hash = text("kernel_hash");
     w.chained_us = amount("chained_us");
     w.chained_ratio = amount("chained_ratio");
@@ -171,8 +173,28 @@ class Line {
   }
 
  private:
+  // Kernels run only on what their constraints admit. (Of its own configs the library is the judge,
+  // when they are to be launched.)
+  static void check_legal(const Config& config, const StoredWinner& row) {
+    std::string why;
+    for (const char* name : {"a100", "h100", "h200"}) {
+      const Target target = *known_target(name);
+      // Where the environment does not tell which of them measured, any may have.
+      const std::string& fingerprint = row.environment.fingerprint;
+      if (fingerprint.find("NVIDIA ") == 0 && fingerprint.find(target.name) != 0) continue;
+      const Constraint* const broken = broken_rule({row.winner.problem, target}, config);
+      if (broken == nullptr) return;
+      why = fmt::format("{} ({})", broken->reason, broken->id);
+    }
+    if (!why.empty())
+      throw Error{ErrorCode::kBadInput,
+                  fmt::format("config: {} is not legal for {}: {}", to_text(config),
+                              describe(row.winner.problem), why)};
+  }
+
   // A winner is launched by its config's text, so one that means nothing here must not get in.
-  std::string winner_config(WinnerSource source) const {
+  std::string winner_config(const StoredWinner& row) const {
+    const WinnerSource source = row.winner.source;
     std::string config = text("config");
     if (source == WinnerSource::kLtTuned && config.empty()) return config;
     const auto parsed = parse_config(config, all_families());
@@ -181,6 +203,7 @@ class Line {
       throw Error{ErrorCode::kBadInput, fmt::format("config: {} is of another family than source "
                                                     "'{}' says",
                                                     config, name(source))};
+    if (!vendor::is_vendor(*parsed)) check_legal(*parsed, row);
     return config;
   }
 
@@ -227,6 +250,7 @@ Result<Imported> read_lines(const std::string& text, const std::string& file) {
     const std::string_view line = rest.substr(0, end);
     rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
     ++number;
+    GEMMSMITH_CHECK(go_on(fmt::format("reading {}:{}", file, number)));
     if (line.empty() && number > 1) continue;
     try {
       read_line(line, number == 1, imported);
@@ -266,13 +290,17 @@ Result<void> Store::export_json_lines(const std::filesystem::path& path) const {
     text += object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
   };
   for (const Run& run : all_runs) add(to_json(run));
-  for (const StoredMeasurement& row : all_rows) add(to_json(row));
+  for (const StoredMeasurement& row : all_rows) {
+    GEMMSMITH_CHECK(go_on("writing " + path.string()));
+    add(to_json(row));
+  }
   for (const StoredWinner& row : all_winners) add(to_json(row));
   return write_file_atomic(path, text);
 }
 
 Result<ImportReport> Store::import_json_lines(const std::filesystem::path& path) {
-  GEMMSMITH_TRY(const std::string text, read_file(path));
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // a device or a pipe may have no end
+  GEMMSMITH_TRY(const std::string text, read_file(path, kMostBytes));
   GEMMSMITH_TRY(const Imported imported, read_lines(text, path.string()));
   return guarded(state_->database, [&]() -> Result<ImportReport> {
     SQLite::Database& handle = state_->handle();
@@ -283,8 +311,10 @@ Result<ImportReport> Store::import_json_lines(const std::filesystem::path& path)
     WriteTransaction transaction(handle);
     for (const Run& run : imported.runs) count(store::insert_run(handle, run), report.runs);
     GEMMSMITH_CHECK(check_runs(handle, imported, path.string()));
-    for (const StoredMeasurement& row : imported.measurements)
+    for (const StoredMeasurement& row : imported.measurements) {
+      GEMMSMITH_CHECK(go_on("importing " + path.string()));  // which rolls back
       count(store::insert_measurement(handle, row), report.measurements);
+    }
     for (const StoredWinner& row : imported.winners) {
       // What was tuned here stays: an import fills gaps.
       const auto problem = store::problem_id(handle, row.winner.problem);

@@ -139,6 +139,74 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{"huge_workspace",
                 {"bench", "--mnk", "64_64_64", "--workspace-mib", "9223372036854775807"},
                 "gemmsmith: workspace_mib = 9223372036854775807: expected at most 65536"},
+        BadFlag{"require_nan",
+                {"bench", "--mnk", "64_64_64", "--require", "nan"},
+                "--require: 'nan': expected a number of at least 0\nRun with --help for more "
+                "information."},
+        BadFlag{"require_negative",
+                {"bench", "--mnk", "64_64_64", "--require", "-0.5"},
+                "--require: '-0.5': expected a number of at least 0\nRun with --help for more "
+                "information."},
+        BadFlag{"bench_ranked",
+                {"bench", "--mnk", "64_64_64", "--ranked", "-5"},
+                "--ranked: '-5': expected a whole number of at least 0\nRun with --help for more "
+                "information."},
+        BadFlag{"verify_ranked",
+                {"verify", "--mnk", "64_64_64", "--ranked", "-5"},
+                "--ranked: '-5': expected a whole number of at least 0\nRun with --help for more "
+                "information."},
+        BadFlag{"vendor",
+                {"bench", "--mnk", "64_64_64", "--vendor", "-5"},
+                "--vendor: '-5': expected a whole number of at least 0\nRun with --help for more "
+                "information."},
+        BadFlag{"sample_negative",
+                {"compile", "--sample", "-1"},
+                "--sample: '-1': expected a whole number of at least 1\nRun with --help for more "
+                "information."},
+        BadFlag{"sample_zero",
+                {"compile", "--sample", "0"},
+                "--sample: '0': expected a whole number of at least 1\nRun with --help for more "
+                "information."},
+        BadFlag{"compile_ranked",
+                {"compile", "--mnk", "64_64_64", "--ranked", "-1"},
+                "--ranked: '-1': expected a whole number of at least 1\nRun with --help for more "
+                "information."},
+        BadFlag{"budget",
+                {"tune", "--mnk", "64_64_64", "--budget", "-1"},
+                "--budget: '-1': expected a whole number of at least 0\nRun with --help for more "
+                "information."},
+        BadFlag{"finalists",
+                {"tune", "--mnk", "64_64_64", "--finalists", "0"},
+                "--finalists: '0': expected a whole number of at least 1\nRun with --help for more "
+                "information."},
+        BadFlag{"eval_ranked",
+                {"eval", "--mnk", "64_64_64", "--ranked", "0"},
+                "--ranked: '0': expected a whole number of at least 1\nRun with --help for more "
+                "information."},
+        BadFlag{"limit",
+                {"space", "--mnk", "64_64_64", "--limit", "-1"},
+                "--limit: '-1': expected a whole number of at least 0\nRun with --help for more "
+                "information."},
+        BadFlag{"device_of_space",
+                {"space", "--mnk", "64_64_64", "--device", "foo"},
+                "gemmsmith: unknown device 'foo': expected cuda:N or recorded:FILE"},
+        BadFlag{"device_of_info",
+                {"info", "--device", "foo"},
+                "gemmsmith: unknown device 'foo': expected cuda:N or recorded:FILE"},
+        BadFlag{"compile_threads",
+                {"bench", "--mnk", "64_64_64", "--compile-threads", "abc"},
+                "gemmsmith: compile_threads = 'abc' (flag --compile-threads): expected a whole "
+                "number of at least 0"},
+        BadFlag{"strategy",
+                {"tune", "--dry-run", "--mnk", "64_64_64", "--strategy", "foo"},
+                "gemmsmith: unknown strategy 'foo': expected random, evolutionary or ranked"},
+        BadFlag{"duration",
+                {"eval", "--mnk", "64_64_64", "--duration", "-1"},
+                "gemmsmith: --target-qps 100 for --duration -1 s: expected both above 0 and at "
+                "most 2e+07 requests in all"},
+        BadFlag{"endless_list",
+                {"space", "--shapes", "/dev/zero"},
+                "gemmsmith: cannot read /dev/zero: longer than 67108864 bytes"},
         BadFlag{"no_shape",
                 {"space"},
                 "gemmsmith: no shape given: pass --mnk M_N_K, for example --mnk 64_4096_64, or "

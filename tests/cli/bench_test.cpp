@@ -71,6 +71,23 @@ TEST(Bench, BelowTheRequiredRatioIsOneToRepeat) {
       << result.err;
 }
 
+TEST(Bench, AShapeWithoutARecordDoesNotCostTheOthers) {
+  const std::string device = recording();
+  for (const char* missing_first : {"no", "yes"}) {
+    std::vector<std::string> arguments = {"bench",    "--device", device,
+                                          "--config", kOfVendor,  "--csv"};
+    const bool first = std::string(missing_first) == "yes";
+    for (const char* shape : {first ? "1_1_8" : "64_4096_64", first ? "64_4096_64" : "1_1_8"})
+      arguments.insert(arguments.end(), {"--mnk", shape});
+    const ProgramResult result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, 2) << missing_first;
+    EXPECT_NE(result.out.find("64_4096_64,vendor,"), std::string::npos) << result.out;
+    EXPECT_NE(result.err.find("1 of 2 shapes are done, and printed; not done: 1_1_8\n"),
+              std::string::npos)
+        << result.err;
+  }
+}
+
 // No recording has padded problems or a C: a failure that names them all.
 TEST(Repeat, TheLineHasEveryFieldOfTheProblem) {
   const std::string device = recording();

@@ -3,8 +3,10 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <future>
 #include <nlohmann/json.hpp>
@@ -93,6 +95,24 @@ TEST(Environment, AReadOnlyCacheIsSaidAndServes) {
             0U)
       << result.err;
   EXPECT_NE(result.out.find("sm80_mma:m128,f16,f32,tn,sm_80,ok,"), std::string::npos) << result.out;
+}
+
+// As a shell's ulimit -f: the write that meets it says so, and cleans up.
+TEST(Environment, ALimitOnTheSizeOfFilesIsAnError) {
+  const std::string folder = fresh_folder();
+  const std::string store = folder + "/s.db";
+  ASSERT_EQ(
+      run_program({"tune", "--device", kRecording, "--shapes", kDemo, "--store", store}).exit_code,
+      0);
+  const std::string out = folder + "/out.jsonl";
+  const std::string command = "ulimit -f 100; exec " + std::string(GEMMSMITH_PROGRAM) +
+                              " store export " + out + " --store " + store + " 2>" + folder +
+                              "/err";
+  EXPECT_EQ(WEXITSTATUS(std::system(("bash -c '" + command + "'").c_str())), 3);  // NOLINT
+  EXPECT_EQ(*read_file(folder + "/err"),
+            "gemmsmith: cannot write " + out + ": File too large; the old file is untouched\n");
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    EXPECT_NE(entry.path().extension(), ".tmp") << entry.path();
 }
 
 class BadStore : public testing::Test {

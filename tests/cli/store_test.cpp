@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/files.h"
 
 #include "cli/run_program.h"
@@ -56,6 +58,74 @@ TEST(PlanTable, OfProblemsThatShareAKeyThePlainestIsKept) {
     EXPECT_NE(bytes.find(kept), std::string::npos) << kept;
   for (const char* left_out : {"cublaslt:a1", "cublaslt:a3"})
     EXPECT_EQ(bytes.find(left_out), std::string::npos) << left_out;
+}
+
+class StoreVerb : public testing::Test {
+ protected:
+  void SetUp() override {
+    const Environment environment{"H200", 2};
+    Store store = *Store::open(path_, Store::Mode::kReadWrite);
+    ASSERT_TRUE(store.start_run(gemmsmith::Run{"r", environment, "2026-01-31T12:00:00Z", "", 1,
+                                               R"({"device":)" + device_to_json(info()) + "}"}));
+    Measurement row;
+    row.problem = winner_of({}, "").problem;
+    row.config = "cublaslt:a1";
+    row.run = "r";
+    row.median_us = row.low_us = row.high_us = row.ratio = row.ratio_low = row.ratio_high = 1;
+    const StoredMeasurement stored{environment, "", row};
+    ASSERT_TRUE(store.record(environment, {&stored, 1}));
+  }
+  static DeviceInfo info() {
+    DeviceInfo info;
+    info.target = *known_target("h200");
+    return info;
+  }
+  ProgramResult run(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "store");
+    arguments.insert(arguments.end(), {"--store", path_});
+    return run_program(arguments, {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC}});
+  }
+
+  const std::string folder_ = fresh_folder();
+  const std::string path_ = folder_ + "/s.csv";
+};
+
+TEST_F(StoreVerb, WritesNothingOverItself) {
+  std::filesystem::create_symlink("s.csv", folder_ + "/link.csv");
+  std::filesystem::create_hard_link(path_, folder_ + "/hard.csv");
+  for (const char* action : {"export", "plan-table", "recording"})
+    for (const char* name : {"/s.csv", "/link.csv", "/hard.csv"}) {
+      const ProgramResult result = run({action, folder_ + name});
+      EXPECT_EQ(result.exit_code, 2) << action << name;
+      EXPECT_EQ(result.err, "gemmsmith: " + folder_ + name + " is the store itself (" + path_ +
+                                "): name another file\n");
+    }
+  EXPECT_EQ(run({"show"}).exit_code, 0);
+}
+
+TEST_F(StoreVerb, APlanTableWithoutPlansIsRefused) {
+  const ProgramResult result = run({"plan-table", folder_ + "/t.plans"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, "gemmsmith: " + path_ + " holds no winner of H200: tune first\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/t.plans"));
+}
+
+TEST_F(StoreVerb, AnEnvironmentThatMatchesNothingIsNamed) {
+  for (const char* action : {"show", "recording", "plan-table"}) {
+    const ProgramResult result = run({action, folder_ + "/x.csv", "--environment", "zzz"});
+    EXPECT_EQ(result.exit_code, 2) << action;
+    EXPECT_EQ(result.err, "gemmsmith: " + path_ + " holds no results of a device matching 'zzz'\n");
+  }
+  const ProgramResult result = run({"export", folder_ + "/x.jsonl", "--environment", "zzz"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err,
+            "gemmsmith: store export takes every environment: leave out --environment\n");
+}
+
+TEST_F(StoreVerb, ExportsIntoAPipe) {
+  const ProgramResult result = run({"export", "/dev/stdout"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out.find("{\"format\":\"gemmsmith-store\""), 0U) << result.out;
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST_F(SweepTest, WhatWasInterruptedInsideIsNotDone) {
   });
   ASSERT_TRUE(done);
   EXPECT_EQ(done->done, 1U);
-  EXPECT_TRUE(done->is_interrupted());
+  EXPECT_TRUE(done->is_interrupted);
 }
 
 // The last one finished in spite of a Ctrl-C: nothing is missing.
@@ -54,11 +54,40 @@ TEST_F(SweepTest, AnInterruptAfterAllIsNone) {
   EXPECT_EQ(end(*done, false), 0);
 }
 
-TEST_F(SweepTest, AnyOtherErrorIsPassedOn) {
-  const auto done = sweep(
-      problems_, [](const Problem&) -> Result<void> { return fail(ErrorCode::kDevice, "gone"); });
-  ASSERT_FALSE(done);
-  EXPECT_EQ(done.error().what, "gone");
+// Without anything to print, an error is the verb's only answer.
+TEST_F(SweepTest, WhereNothingWasFinishedTheErrorIsPassedOn) {
+  for (const ErrorCode code : {ErrorCode::kDevice, ErrorCode::kUnsupported}) {
+    const auto done =
+        sweep(problems_, [&](const Problem&) -> Result<void> { return fail(code, "gone"); });
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().what, "gone");
+  }
+}
+
+TEST_F(SweepTest, WhatCannotBeComputedCostsItsOwnShape) {
+  int calls = 0;
+  const auto done = sweep(problems_, [&](const Problem&) -> Result<void> {
+    if (++calls == 2) return fail(ErrorCode::kUnsupported, "no record");
+    return {};
+  });
+  ASSERT_TRUE(done);
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(done->done, 2U);
+  EXPECT_EQ(done->not_done, std::vector<std::string>{"0_0_0"});
+  EXPECT_EQ(end(*done, true), 2);
+}
+
+TEST_F(SweepTest, AnyOtherErrorKeepsWhatWasFinished) {
+  int calls = 0;
+  const auto done = sweep(problems_, [&](const Problem&) -> Result<void> {
+    if (++calls == 2) return fail(ErrorCode::kEnvironment, "the GPU is gone");
+    return {};
+  });
+  ASSERT_TRUE(done);
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(done->done, 1U);
+  EXPECT_EQ(done->not_done.size(), 2U);
+  EXPECT_EQ(end(*done, false), 3);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What each verb prints without a GPU, and how.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -24,6 +25,14 @@ TEST(Version, IsPrintedAlone) {
   const ProgramResult result = run_program({"--version"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.out.rfind("gemmsmith ", 0), 0U) << result.out;
+}
+
+TEST(Compile, ATargetNamedTwiceIsCompiledOnce) {
+  const ProgramResult result =
+      run_program({"compile", "--target", "sm_80,sm_80", "--config", "sm80_mma:m128", "--csv"},
+                  {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC}});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2) << result.out;
 }
 
 TEST(Space, WhyNamesTheRule) {

@@ -563,6 +563,47 @@ TEST_F(TunerTest, RetestLeavesAProblemToItsHolder) {
   EXPECT_EQ(retest(factory(bench), store, problems_, options_)->problems.size(), 1U);
 }
 
+// What the user is shown at the end must be done.
+TEST_F(TunerTest, WhatAnotherProcessHoldsIsWaitedFor) {
+  FakeBench bench;
+  Store store = open();
+  Store other = open();
+  options_.wait_for_others = true;
+  const Environment environment = environment_of(bench);
+  const auto hold_a_while = [&](const std::function<void()>& work) {
+    const auto held = *other.acquire(environment, problems_[0], std::chrono::seconds(60));
+    ASSERT_TRUE(held);
+    std::thread holder([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      EXPECT_TRUE(other.release(*held));
+    });
+    work();
+    holder.join();
+  };
+  hold_a_while([&] { EXPECT_EQ(must_tune(bench, store).count(Outcome::kTuned), 2); });
+  hold_a_while([&] {
+    EXPECT_EQ(must(retest(factory(bench), store, problems_, options_)).problems.size(), 2U);
+  });
+}
+
+TEST_F(TunerTest, WaitingForAnotherProcessCanBeInterrupted) {
+  FakeBench bench;
+  Store store = open();
+  Store other = open();
+  options_.wait_for_others = true;
+  const auto held = *other.acquire(environment_of(bench), problems_[0], std::chrono::seconds(60));
+  std::thread user([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    set_interrupted(true);
+  });
+  const auto summary = tune(bench, store, problems_, options_);
+  user.join();
+  set_interrupted(false);
+  ASSERT_TRUE(summary) << summary.error().what;
+  EXPECT_TRUE(summary->interrupted);
+  EXPECT_EQ(summary->problems.at(0).outcome, Outcome::kBusy);
+}
+
 TEST_F(TunerTest, ALeaseLostInTheRetestCostsOneProblem) {
   FakeBench bench;
   Store store = open();

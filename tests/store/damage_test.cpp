@@ -45,7 +45,7 @@ class DamageTest : public StoreTest {
     }
     if (const auto winners = store->winners())
       for (const StoredWinner& row : *winners) {
-        EXPECT_EQ(row.winner.config, "sm90_ws:n1") << what;
+        EXPECT_EQ(row.winner.config, kWinnerConfig) << what;
         EXPECT_EQ(row.winner.chained_ratio, 1.06) << what;
       }
     left_out_ += store->damaged_rows();

@@ -6,9 +6,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <iostream>
+#include <thread>
 
 #include "base/files.h"
 #include "store/database.h"
@@ -154,7 +156,8 @@ TEST_F(StoreTest, AFullDiskLosesNothingAcknowledgedAndSaysSo) {
 
 // The words for what cannot be brought about everywhere.
 TEST(StoreErrors, SayWhatToDo) {
-  const store::Database database{"s.db", nullptr};
+  const store::Database database{"s.db", std::make_unique<std::chrono::milliseconds>(1000),
+                                 nullptr};
   const auto words = [&](int code) {
     const Error error = database.explain(SQLite::Exception("sqlite's words", code));
     EXPECT_EQ(error.code, ErrorCode::kStore);
@@ -202,15 +205,30 @@ TEST_F(StoreTest, AQuotaLosesNothingAcknowledged) {
 
 TEST_F(StoreTest, ALockedStoreSaysWhoIsToBlame) {
   fill(file(), 1);
-  Store store = must_open(file());
+  Store store = must(Store::open(file(), Store::Mode::kReadWrite, std::chrono::milliseconds(1000)));
   SQLite::Database blocker(file().string(), SQLite::OPEN_READWRITE);
   blocker.exec("BEGIN IMMEDIATE");
   const auto written = store.start_run(run_of("r2"));
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().what,
             "store " + file().string() +
-                ": locked by another process for more than 5 s; wait for it or choose another file "
+                ": locked by another process for more than 1 s; wait for it or choose another file "
                 "with --store");
+}
+
+// A tuner must not die of a neighbour that takes its time.
+TEST_F(StoreTest, ALockIsWaitedFor) {
+  fill(file(), 1);
+  Store store = must_open(file());
+  SQLite::Database blocker(file().string(), SQLite::OPEN_READWRITE);
+  blocker.exec("BEGIN IMMEDIATE");
+  std::thread neighbour([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(6000));
+    blocker.exec("ROLLBACK");
+  });
+  const auto written = store.start_run(run_of("r2"));
+  neighbour.join();
+  EXPECT_TRUE(written) << written.error().what;
 }
 
 }  // namespace

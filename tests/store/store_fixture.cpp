@@ -85,8 +85,8 @@ void StoreTest::fill(const std::filesystem::path& path, int rows) const {
     const StoredMeasurement row = row_of(problem_of(64), "sm90_ws:n" + std::to_string(i), "r1");
     ASSERT_TRUE(store.record(kH200, {&row, 1}));
   }
-  ASSERT_TRUE(
-      store.set_winner(kH200, winner_of(problem_of(64), "sm90_ws:n1", "r1"), {"selected", 40, 24}));
+  ASSERT_TRUE(store.set_winner(kH200, winner_of(problem_of(64), kWinnerConfig, "r1"),
+                               {"selected", 40, 24}));
 }
 
 std::string StoreTest::open_error(const std::filesystem::path& path, Store::Mode mode) const {

@@ -13,6 +13,9 @@ namespace gemmsmith {
 
 inline const Environment kH200{"NVIDIA H200, 132 SMs, sm_90, driver 580, cublas 13.1.0", 1};
 
+// Of the winner that fill() sets: a kernel that is legal for its problem.
+inline const std::string kWinnerConfig = "sm80_mma:m16.n16.wm1.wn1.s2.g1";
+
 Problem problem_of(std::int64_t m, std::int64_t n = 64, std::int64_t k = 64);
 Run run_of(const std::string& id);
 StoredMeasurement row_of(const Problem& problem, const std::string& config, const std::string& run);

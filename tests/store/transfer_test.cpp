@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/interrupt.h"
 #include "device/device_json.h"
 #include "device/recorded_device.h"
 #include "device/recording.h"
@@ -106,10 +107,10 @@ TEST_F(ImportTest, RefusesAWinnerWhoseConfigMeansNothing) {
   const auto with = [&](const std::string& config, const char* source = "kernel") {
     std::string text =
         changed("\"source\":\"kernel\"", std::string("\"source\":\"") + source + "\"");
-    const std::size_t winner = text.rfind("\"config\":\"sm90_ws:n1\"");
+    const std::string old = "\"config\":\"" + kWinnerConfig + "\"";
+    const std::size_t winner = text.rfind(old);
     EXPECT_NE(winner, std::string::npos);
-    return text.replace(winner, std::string("\"config\":\"sm90_ws:n1\"").size(),
-                        "\"config\":\"" + config + "\"");
+    return text.replace(winner, old.size(), "\"config\":\"" + config + "\"");
   };
   // Line 5: header, run, two measurements, winner.
   EXPECT_EQ(error_of(with("sm90_wz:n1")),
@@ -127,16 +128,37 @@ TEST_F(ImportTest, RefusesAWinnerWhoseConfigMeansNothing) {
             ":5: config: sm90_ws:n1 is of another family than source 'vendor' says");
   EXPECT_EQ(error_of(with("sm90_ws:n1", "lt_tuned")),
             ":5: config: sm90_ws:n1 is of another family than source 'lt_tuned' says");
+  EXPECT_EQ(
+      error_of(with("sm90_ws:w2.m128.n256.s99")),
+      ":5: config: sm90_ws:w2.m128.n256.s99 is not legal for 64_64_64 f16/f32 tn: a parameter "
+      "is below or above all values that the family offers (values_in_range)");
+}
+
+TEST_F(ImportTest, StopsWhenTheUserAsks) {
+  ASSERT_TRUE(write_file_atomic(file("good.jsonl"), text_));
+  Store store = must_open(file("new.db"));
+  set_interrupted(true);
+  const auto imported = store.import_json_lines(file("good.jsonl"));
+  const auto exported = store.export_json_lines(file("out.jsonl"));
+  const auto recorded = store.export_recording(kH200, file("out.csv"));
+  set_interrupted(false);
+  ASSERT_FALSE(imported);
+  EXPECT_EQ(imported.error().code, ErrorCode::kInterrupted);
+  EXPECT_TRUE(store.runs()->empty());
+  EXPECT_EQ(exported.error().code, ErrorCode::kInterrupted);
+  EXPECT_EQ(recorded.error().code, ErrorCode::kInterrupted);
+  EXPECT_FALSE(std::filesystem::exists(file("out.jsonl")));
+  EXPECT_FALSE(std::filesystem::exists(file("out.csv")));
 }
 
 // Where nothing won, the library's own choice may have no text.
 TEST_F(ImportTest, TakesEverySourceWithAConfigOfItsOwn) {
   for (const auto& [source, config] :
-       {std::pair("kernel", "sm80_mma:m128"), std::pair("vendor", "cublaslt:a66.t20"),
+       {std::pair("kernel", kWinnerConfig.c_str()), std::pair("vendor", "cublaslt:a66.t20"),
         std::pair("lt_tuned", "cublaslt:a66.t20"), std::pair("lt_tuned", "")}) {
     std::string text =
         changed("\"source\":\"kernel\"", std::string("\"source\":\"") + source + "\"");
-    const std::string old = "\"config\":\"sm90_ws:n1\"";
+    const std::string old = "\"config\":\"" + kWinnerConfig + "\"";
     text.replace(text.rfind(old), old.size(), std::string("\"config\":\"") + config + "\"");
     ASSERT_TRUE(write_file_atomic(file("good.jsonl"), text));
     Store store = must_open(file(std::string(source) + config + ".db"));
@@ -144,6 +166,24 @@ TEST_F(ImportTest, TakesEverySourceWithAConfigOfItsOwn) {
     ASSERT_TRUE(report) << report.error().what;
     EXPECT_EQ(report->winners, 1);
   }
+}
+
+// x.csv's sidecar is x.json, which may be anything of the user's.
+TEST_F(StoreTest, ARecordingReplacesNoFileButItsOwnSidecar) {
+  fill(file(), 1);
+  Store store = must_open(file());
+  ASSERT_TRUE(write_file_atomic(file("x.json"), R"({"mine":1})"));
+  const auto refused = store.export_recording(kH200, file("x.csv"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(refused.error().what, "recording " + file("x.csv").string() +
+                                      ": its sidecar would replace " + file("x.json").string() +
+                                      ", which is not a recording's; choose another name or move "
+                                      "that file away");
+  EXPECT_EQ(*read_file(file("x.json")), R"({"mine":1})");
+  EXPECT_FALSE(std::filesystem::exists(file("x.csv")));
+  ASSERT_TRUE(store.export_recording(kH200, file("y.csv")));
+  EXPECT_TRUE(store.export_recording(kH200, file("y.csv"))) << "its own may be replaced";
 }
 
 DeviceInfo h200_info() {
