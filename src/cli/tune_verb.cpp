@@ -128,7 +128,9 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   if (is_recorded(device)) {
     GEMMSMITH_TRY(tuner.candidates, recorded_candidates(device));
   }
-  GEMMSMITH_CHECK(make_strategy(tuner.strategy, SearchSpace{}, 0));
+  SearchSpace nothing;
+  nothing.policy = tuner.policy;
+  GEMMSMITH_CHECK(make_strategy(tuner.strategy, nothing, 0));
   if (options.dry_run) {
     Table table({"shape", "our configs", "vendor configs"});
     for (const Problem& problem : work)

@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "number of at least 0"},
         BadFlag{"strategy",
                 {"tune", "--dry-run", "--mnk", "64_64_64", "--strategy", "foo"},
-                "gemmsmith: unknown strategy 'foo': expected random, evolutionary or ranked"},
+                "gemmsmith: unknown strategy 'foo': expected random, evolutionary, ranked or policy"},
         BadFlag{"duration",
                 {"eval", "--mnk", "64_64_64", "--duration", "-1"},
                 "gemmsmith: --target-qps 100 for --duration -1 s: expected both above 0 and at "

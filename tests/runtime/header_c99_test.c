@@ -17,7 +17,7 @@ int main(void) {
   gemmsmithHandle_t handle = NULL;
   gemmsmithProblem_t problem = {.size = sizeof(gemmsmithProblem_t)};
   const float one = 1;
-  expect(sizeof(gemmsmithProblem_t) == 80, "gemmsmithProblem_t has 80 bytes");
+  expect(sizeof(gemmsmithProblem_t) == 136, "gemmsmithProblem_t has 136 bytes");
   expect(sizeof(gemmsmithPlanInfo_t) == 408, "gemmsmithPlanInfo_t has 408 bytes");
   expect(gemmsmithGetVersion() == GEMMSMITH_VERSION, "header and library are of one version");
   expect(strcmp(gemmsmithGetStatusName(GEMMSMITH_STATUS_NOT_SUPPORTED),
