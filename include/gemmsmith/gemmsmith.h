@@ -150,8 +150,8 @@ typedef struct CUstream_st* gemmsmithStream_t;
 
 /* What to compute, apart from values and pointers. Matrices are column-major, as cuBLAS's. The
  * program's command line and shape lists have row-major D instead: what is m = 4096, n = 64 here is
- * the shape 64_4096_K there. Enumerations are kept as int32_t so that the
- * layout is the same for every compiler. */
+ * the shape 64_4096_K there. Enumerations are kept as int32_t so that the layout is the same for every
+ * compiler. */
 typedef struct {
   uint32_t size;        /* sizeof(gemmsmithProblem_t) */
   int32_t transa;       /* gemmsmithOperation_t */

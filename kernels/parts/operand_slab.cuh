@@ -7,11 +7,10 @@
 //   else             boxes of kBlock rows each, side by side: 64 lines, one an element of k, of
 //                    kBlock rows; the swizzle spans one line: 128, 64 or 32 bytes
 //
-//     k contiguous:  row 0:  k0 k1 ... k63        else, kBlock = 64:   k0:  r0 ... r63 | r64 ...
-//     r127
-//                    row 1:  k0 k1 ... k63                             k1:  r0 ... r63 | r64 ...
-//                    r127
-//                    ...                                               ...  box 0      | box 1
+//     k contiguous            else, kBlock = 64
+//     row 0:  k0 ... k63      k0:   r0 ... r63 | r64 ... r127
+//     row 1:  k0 ... k63      k1:   r0 ... r63 | r64 ... r127
+//     ...                     ...   box 0      | box 1
 //
 // Both take 128 bytes a row, so row r (a multiple of kBlock, or of 8 where k is contiguous) starts
 // at byte 128 * r of the slab in either form. Descriptor fields: PTX ISA, "Shared memory matrix
@@ -47,8 +46,7 @@ struct OperandSlab {
                 "a multicast part is not whole swizzle groups of 8 rows");
   static_assert(kSlabElems / kSharers % 8 == 0, "a multicast part is not whole groups of 8 lines");
 
-  // The descriptor of the operand at a shared address inside a slab. Its low word moves by bytes
-  // / 16.
+  // The descriptor of the operand at a shared address inside a slab. Its low word counts 16 bytes.
   __device__ __forceinline__ static u64 descriptor(u32 address) {
     // Eight rows (or lines of k) further, and from one box to the next; 1 where it is ignored.
     constexpr u64 kStride = (kAlongK ? 8 * kSlabRowBytes : 8 * kLineBytes) >> 4;

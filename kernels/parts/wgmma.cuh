@@ -1,8 +1,6 @@
 // wgmma.cuh -- what surrounds the warpgroup matrix instruction: when results and operands are
-// whose. The instruction itself, for this config's N and types, is the
-// generated wgmma_config.cuh.
-//
-// How operands lie in shared memory, and their descriptors: operand_slab.cuh.
+// whose. The instruction itself, for this config's N, types and layout, is the generated
+// wgmma_config.cuh. How operands lie in shared memory, and their descriptors: operand_slab.cuh.
 #pragma once
 
 #include "parts/types.cuh"

@@ -46,10 +46,6 @@ Result<int> compile_threads(const Session& session) {
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 8U));
 }
 
-std::string kernel_key(const Config& config, const Signature& signature) {
-  return kernel_text(config) + " " + describe(signature);
-}
-
 Result<std::map<std::string, std::string>> compile_ahead(const Session& session,
                                                          std::span<const KernelRequest> requests,
                                                          const std::string& architecture) {
@@ -63,7 +59,7 @@ Result<std::map<std::string, std::string>> compile_ahead(const Session& session,
     GEMMSMITH_TRY(compile::KernelSource source,
                   compile::kernel_source(request.config, request.signature, architecture));
     sources.push_back(std::move(source));
-    keys.push_back(kernel_key(request.config, request.signature));
+    keys.push_back(kernel_name(request.config, request.signature));
   }
   GEMMSMITH_TRY(const int threads, compile_threads(session));
   ProgressLine progress("kernels", static_cast<std::int64_t>(sources.size()), session.quiet);
@@ -87,7 +83,7 @@ std::function<std::string(const Config&, const Problem&)> kernel_identities(
   auto state = std::make_shared<State>(State{std::move(compiled), std::move(architecture), {}});
   return [state](const Config& config, const Problem& problem) -> std::string {
     const Signature signature = signature_of(problem);
-    const auto [place, is_new] = state->known.try_emplace(kernel_key(config, signature));
+    const auto [place, is_new] = state->known.try_emplace(kernel_name(config, signature));
     if (!is_new) return place->second;
     if (!state->compiler) {
       auto opened = compile::Compiler::open(compile::CubinCache::open_default());

@@ -29,7 +29,7 @@ Result<BenchSettings> bench_settings(const Session& session);
 Result<int> compile_threads(const Session& session);
 
 // Compiles what tuning may ask for, with progress. Returns the identity of each kernel by
-// "kernel_text type/acc". A kernel that does not compile is no error here: measuring it says so.
+// kernel_name(). A kernel that does not compile is no error here: measuring it says so.
 Result<std::map<std::string, std::string>> compile_ahead(const Session& session,
                                                          std::span<const KernelRequest> requests,
                                                          const std::string& architecture);
@@ -37,9 +37,6 @@ Result<std::map<std::string, std::string>> compile_ahead(const Session& session,
 // A config that the user named, ours or cublaslt:...; kBadInput where it is not legal for the
 // problem.
 Result<Config> named_config(const std::string& text, const Problem& problem, const Target& target);
-
-// "kernel_text type/acc": the key of compile_ahead's result.
-std::string kernel_key(const Config& config, const Signature& signature);
 
 // TunerOptions::kernel_hash: from what was compiled ahead and, for other kernels (a winner of a
 // larger budget), from the kernel's text as it is today.

@@ -91,7 +91,7 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
           wanted.type = type;
           wanted.accumulator = accumulator;
           for (const Config& config : policy::ranked_configs(wanted, target, options.ranked, 4))
-            if (seen.insert(kernel_key(config, signature_of(wanted))).second)
+            if (seen.insert(kernel_name(config, signature_of(wanted))).second)
               tasks.push_back({config, signature_of(wanted), architecture});
         }
         continue;

@@ -162,10 +162,9 @@ Result<KernelSource> kernel_source(const Config& config, const Signature& signat
       {std::string(kConfigHeader), config_header(config, signature, architecture)}};
   if (config.family->index_of("consumers") >= 0)
     generated.emplace(kWgmmaHeader, wgmma_header(config, signature));
-  GEMMSMITH_TRY(
-      KernelSource source,
-      gather(fmt::format("{} {} {}", kernel_text(config), describe(signature), architecture),
-             std::string(config.family->source), architecture, generated));
+  GEMMSMITH_TRY(KernelSource source,
+                gather(kernel_name(config, signature) + " " + architecture,
+                       std::string(config.family->source), architecture, generated));
   GEMMSMITH_CHECK(add_knobs(source.options, config));
   return source;
 }

@@ -11,8 +11,7 @@ namespace {
 
 std::string identity(const Config& config, const Problem& problem,
                      const std::string& architecture) {
-  return fmt::format("{} {} {}", kernel_text(config), describe(signature_of(problem)),
-                     architecture);
+  return kernel_name(config, signature_of(problem)) + " " + architecture;
 }
 
 Status to_status(compile::KernelStatus status) {

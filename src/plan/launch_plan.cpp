@@ -78,8 +78,7 @@ void fill_args(const LaunchRecipe& recipe, const Problem& problem,
 // kernels/parts/operand_slab.cuh.
 TensorMapShape operand_map(bool along_k, std::int64_t size, std::int64_t k, std::int64_t ld,
                            int box_rows, int box_columns) {
-  if (along_k) return {size, k, ld, box_rows, box_columns};
-  return {k, size, ld, box_rows, box_columns};
+  return {along_k ? size : k, along_k ? k : size, ld, box_rows, box_columns};
 }
 
 void fill_maps(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& plan) {

@@ -43,7 +43,7 @@ void add_tensor_maps(const Config& config, Layout layout, LaunchRecipe& recipe) 
   // Each CTA of a cluster loads its part of what the cluster shares.
   recipe.box_rows_a = (a_is_k_contiguous(layout) ? recipe.tile_m : kSlabLines) / recipe.cluster_n;
   recipe.box_rows_b = (b_is_k_contiguous(layout) ? recipe.tile_n : kSlabLines) / recipe.cluster_m;
-  recipe.box_columns_b = b_is_k_contiguous(layout) ? kSlabLines : widest_box(recipe.tile_n);
+  recipe.box_columns_b = b_is_k_contiguous(layout) ? kSwizzledColumns : widest_box(recipe.tile_n);
   if (config.at("epilogue") != 0 || config.at("split") != 0) return;
   recipe.box_rows_d = kStoreRows;
   recipe.box_columns_d = widest_box(consumer_columns(config));

@@ -551,7 +551,7 @@ std::vector<KernelRequest> kernels_to_prepare(std::span<const Problem> problems,
     if (problem.is_empty()) continue;
     for (Config config : candidate_configs(problem, target, options)) {
       const Signature signature = signature_of(problem);
-      if (!seen.insert(kernel_text(config) + " " + describe(signature)).second) continue;
+      if (!seen.insert(kernel_name(config, signature)).second) continue;
       for (std::size_t i = 0; i < config.values.size(); ++i)
         if (config.family->parameters[i].binding == Binding::kLaunch)
           config.values[i] = config.family->parameters[i].default_value;

@@ -72,6 +72,10 @@ void Config::set(std::string_view parameter, int value) {
 std::string to_text(const Config& config) { return text_of(config, false); }
 std::string kernel_text(const Config& config) { return text_of(config, true); }
 
+std::string kernel_name(const Config& config, const Signature& signature) {
+  return kernel_text(config) + " " + describe(signature);
+}
+
 Result<Config> parse_config(std::string_view text, std::span<const Family* const> families) {
   for (const Family* family : families)
     for (const Preset& preset : family->presets)

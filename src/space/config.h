@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "problem/problem.h"
 
 namespace gemmsmith {
 
@@ -43,6 +44,9 @@ std::string to_text(const Config& config);
 
 // The same with only the compile-time parameters: the kernel's identity within its family.
 std::string kernel_text(const Config& config);
+
+// "sm90_ws:w2.m128.n256 f16/f32 tn": what is compiled, whatever the architecture.
+std::string kernel_name(const Config& config, const Signature& signature);
 
 // Reads to_text's form, or a preset's name, against the registered families (space/family.h).
 // Values outside a parameter's list are accepted here; the constraints judge them. Errors:
