@@ -126,6 +126,8 @@ void enter_wal(SQLite::Database& database, std::chrono::milliseconds patience) {
   }
 }
 
+// To be called inside a transaction: a migration by another process between these looks would pass
+// for a database of another program.
 Result<void> check_identity(const Database& database) {
   SQLite::Database& handle = *database.handle;
   const int application = pragma_int(handle, "application_id");
@@ -165,7 +167,10 @@ Result<void> prepare(const Database& database, bool writable) {
   // A damaged file must not be able to run anything or to mislead the page reader.
   handle.exec("PRAGMA trusted_schema=OFF");
   handle.exec("PRAGMA cell_size_check=ON");
-  GEMMSMITH_CHECK(check_identity(database));
+  {
+    SQLite::Transaction looking(handle);
+    GEMMSMITH_CHECK(check_identity(database));
+  }
   if (!writable) {
     if (pragma_int(handle, "user_version") != kSchemaVersion)
       return fail(ErrorCode::kStore,

@@ -50,7 +50,7 @@ class TunerTest : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  Store open() { return *Store::open(directory_ / "store.db", Store::Mode::kReadWrite); }
+  Store open() { return Store::open(directory_ / "store.db", Store::Mode::kReadWrite).value(); }
 
   TuneSummary must_tune(FakeBench& bench, Store& store) {
     auto summary = tune(bench, store, problems_, options_);

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iostream>
 #include <thread>
+#include <vector>
 
 #include "base/files.h"
 #include "store/database.h"
@@ -42,6 +43,23 @@ TEST_F(StoreTest, ReadingAMissingFileSaysHowToMakeOne) {
 TEST_F(StoreTest, RefusesADirectory) {
   EXPECT_EQ(open_error(directory_, Mode::kReadWrite),
             "store " + directory_.string() + ": is a directory, expected a file");
+}
+
+// Both look at the file while either may be migrating it.
+TEST_F(StoreTest, TwoMayMakeTheSameStore) {
+  for (int i = 0; i < 50; ++i) {
+    const auto path = directory_ / fmt::format("{}.db", i);
+    std::string errors[2];
+    std::vector<std::thread> threads;
+    for (std::string& error : errors)
+      threads.emplace_back([&path, &error] {
+        const auto store = Store::open(path, Mode::kReadWrite);
+        if (!store) error = store.error().what;
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(errors[0], "");
+    EXPECT_EQ(errors[1], "");
+  }
 }
 
 TEST_F(StoreTest, RefusesANewerSchemaAndLeavesItAlone) {
