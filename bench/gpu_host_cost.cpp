@@ -208,7 +208,7 @@ int run(int argc, char** argv) {
   std::vector<const plan::PlanEntry*> entries;
   for (const plan::PlanEntry& entry : table.entries())
     if (entry.source == plan::PlanSource::kKernel && entry.key.alignment == 0 &&
-        entry.key.epilogue == 0)
+        entry.key.epilogue == 0 && !entry.recipe.uses_workspace())
       entries.push_back(&entry);
   std::sort(entries.begin(), entries.end(), [](const auto* left, const auto* right) {
     return left->expected_us < right->expected_us;

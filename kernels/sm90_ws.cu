@@ -13,15 +13,16 @@
 // columns) or take tiles in turn (pingpong: one stores while the other multiplies).
 //
 // In a cluster of cluster_m x cluster_n CTAs, A's rows are wanted by cluster_n CTAs and B's by
-// cluster_m: each loads its part and multicasts it. With split_k, the cluster instead shares one
-// tile's k range and adds up through distributed shared memory (parts/split_k.cuh).
+// cluster_m: each loads its part and multicasts it. With split_k, several CTAs share one tile's k
+// range: a cluster that adds up through distributed shared memory (parts/split_k.cuh), or CTAs that
+// add up through a workspace (parts/split_workspace.cuh).
 //
 // A and B may each have k or their other dimension contiguous (kAlongKA, kAlongKB 1 or 0); how they
 // then lie in a stage: parts/operand_slab.cuh.
 //
 // Parameters (config.cuh): kTileM 64..256 by 64; kTileN 8..256 by 8; kTileK a multiple of 64;
 // kStages >= 2; kConsumers 1, 2; kSchedule 0 cooperative, 1 pingpong; kClusterM, kClusterN;
-// kEpilogue 0 TMA store, 1 rows (any D); kSplit 0, 1.
+// kEpilogue 0 TMA store, 1 rows (any D); kSplit 0 none, 1 cluster, 2 workspace.
 //
 // Legality, with R 64-row blocks and C columns of one consumer:
 //   cooperative, 2 consumers, tile_m % 128 == 0:  R = tile_m / 128, C = tile_n
@@ -33,18 +34,22 @@
 //   multiples of 8.
 // - B with n contiguous: W, the largest of 64, 32, 16 that divides tile_n, divides C.
 // - kEpilogue 0: n and ldd are multiples of 8, D's base 16-byte aligned.
-// - kSplit: cluster_m * cluster_n == 1, not pingpong, one tile a cluster (not persistent), split_k
-//   2..16 (above 8 non-portable), split_k CTAs a tile; kEpilogue has no effect.
+// - kSplit: cluster_m * cluster_n == 1, not pingpong, one tile a CTA (not persistent), split_k CTAs
+//   a tile; kEpilogue has no effect. 1: split_k 2..16 (above 8 non-portable). 2: split_k 2..32, all
+//   CTAs on the device at once, a workspace of tiles * split_k * tile_m * tile_n accumulators and
+//   4 * consumers counters a tile.
 // - Pingpong wants persistent launches: with one tile a CTA its second consumer idles.
 //
 // Dynamic shared memory in bytes, at most 232448:
 //   stages * (tile_m + tile_n) * tile_k * 2
 //   + 16 * stages
-//   + consumers * (kSplit ? split_k * ceil(R * C / 8 / split_k) * 2048
+//   + consumers * (kSplit == 1 ? split_k * ceil(R * C / 8 / split_k) * 2048
+//                  : kSplit == 2 ? 0
 //                  : kEpilogue == 0 ? (C > 64 ? 2 : 1) * min(C, 64) * 128
 //                  : C >= 64 ? 8192 : 0)
 //
-// Grid: at most one cluster a cluster-sized block of tiles, so that every CTA has a tile.
+// Grid: at most one cluster a cluster-sized block of tiles, so that every CTA has a tile. kSplit 2:
+// tiles x split_k, so that CTAs that read the same k range follow each other.
 //
 // Threads: 128 * consumers + (consumers == 2 && accumulator registers > 96 ? 128 : 32).
 //
@@ -54,13 +59,14 @@
 //   B {k, n}, stride ldb, box {64, tile_n / cluster_m}, 128-byte swizzle; or, with n contiguous,
 //     {n, k}, box {W, 64 / cluster_m}, swizzled over the box's row
 //   D {n, m}, stride ldd, box {X, 64}, X the largest of 64, 32, 16, 8 that divides C, swizzled over
-//     the box's row: 128, 64, 32 bytes, none. May be zero when kEpilogue == 1 or kSplit == 1.
+//     the box's row: 128, 64, 32 bytes, none. May be zero when kEpilogue == 1 or kSplit > 0.
 #include "config.cuh"
 #include "parts/args.cuh"
 #include "parts/mbarrier.cuh"
 #include "parts/operand_slab.cuh"
 #include "parts/pdl.cuh"
 #include "parts/split_k.cuh"
+#include "parts/split_workspace.cuh"
 #include "parts/store_rows.cuh"
 #include "parts/store_tma.cuh"
 #include "parts/sync.cuh"
@@ -115,9 +121,9 @@ using SlabA = OperandSlab<kAlongKA == 1, kTileM, kClusterN>;
 using SlabB = OperandSlab<kAlongKB == 1, kTileN, kClusterM>;
 constexpr u32 kStageBytes = kSlabs * (SlabA::kBytes + SlabB::kBytes);
 constexpr u32 kStagingOffset = kStages * kStageBytes;
-constexpr u32 kStagingBytes = kSplit == 1 ? 0  // of one consumer
-                              : kStagesD  ? store_staging_bytes(kColumns)
-                                          : store_rows_bytes(kColumns);
+constexpr u32 kStagingBytes = kSplit > 0 ? 0  // of one consumer
+                              : kStagesD ? store_staging_bytes(kColumns)
+                                         : store_rows_bytes(kColumns);
 constexpr u32 kBarrierOffset = kStagingOffset + kConsumers * kStagingBytes;
 constexpr u32 kExchangeOffset = kBarrierOffset + 16 * kStages;
 
@@ -129,7 +135,7 @@ static_assert(kAlongKB == 1 || kColumns % SlabB::kBlock == 0,
               "a consumer's columns are not whole boxes of B");
 static_assert(!kPingpong || kConsumers == 2, "pingpong takes two consumers");
 static_assert(kSplit == 0 || (!kMulticast && !kPingpong),
-              "split-K shares the cluster with nothing");
+              "split-K takes the cluster, or the whole grid, for itself");
 
 // Named barriers: 0 is unused, 1 the start, then one per consumer for staging, one for its turn.
 constexpr u32 kStartBarrier = 1;
@@ -382,7 +388,7 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
       releaser.release(place.empty(ring.stage == 0 ? kStages - 1 : ring.stage - 1));
     }
 
-    if constexpr (kSplit == 1) {
+    if constexpr (kSplit > 0) {
       if (k_tiles == 0) {
 #pragma unroll
         for (int i = 0; i < kRowBlocks; ++i) {
@@ -390,6 +396,13 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
           for (int j = 0; j < kRegisters; ++j) blocks[i][j] = 0;
         }
       }
+    }
+    if constexpr (kSplit == 2) {
+      split_through_workspace<kElementType, kColumns / 8>(
+          args, scale, walk.index * kConsumers + consumer, static_cast<int>(place.rank), row,
+          column, blocks);
+      return;  // its only tile; without this the accumulators would live on beside what is read
+    } else if constexpr (kSplit == 1) {
       const Shares shares{kRowBlocks * kColumns / 8, args.split_k,
                           (args.split_reciprocal >> 16) + 1};
       const int rank = static_cast<int>(place.rank);
@@ -446,7 +459,7 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
   // 1024: the swizzle repeats every 8 rows of 128 bytes. Nothing else lies in shared memory.
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 warp = uniform(threadIdx.x / 32);
-  const u32 rank = kMulticast || kSplit == 1 ? cluster_rank() : 0;
+  const u32 rank = kSplit == 2 ? blockIdx.y : kMulticast || kSplit == 1 ? cluster_rank() : 0;
   const Place place{shared_address(shared), rank, kMulticast ? rank % kClusterM : 0,
                     kMulticast ? rank / kClusterM : 0};
   const bool produces = warp == kProducerWarp;

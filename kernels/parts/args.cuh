@@ -20,6 +20,7 @@ constexpr unsigned reciprocal(unsigned divisor) {
   return 0xffffffffu / (divisor == 0 ? 1 : divisor);
 }
 
+// Grows at its end only: kernels that were compiled before read what they knew of it.
 struct GemmArgs {
   const void* a;
   const void* b;
@@ -47,6 +48,9 @@ struct GemmArgs {
   unsigned width_reciprocal;       // group
   unsigned last_width_reciprocal;  // tiles of the minor dimension in its last band
   unsigned split_reciprocal;       // split_k
+  // Of kernels that add up through memory (split_workspace.cuh); null for the others.
+  void* workspace;     // partial sums; any content before and after
+  unsigned* counters;  // zero before their first use; afterwards as a kernel left them
 };
 
 }  // namespace gemmsmith_kernels

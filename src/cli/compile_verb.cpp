@@ -42,14 +42,12 @@ Result<Target> target_of(const std::string& architecture) {
               architecture);
 }
 
-// A problem that every useful kernel is legal for: large in all dimensions.
-Result<Problem> roomy(const Problem& defaults, DataType type, DataType accumulator) {
-  Problem problem = defaults;
-  problem.m = problem.n = problem.k = 16384;
-  problem.lda = problem.ldb = problem.ldc = problem.ldd = 0;
-  problem.type = type;
-  problem.accumulator = accumulator;
-  return make_problem(problem);
+// The rule that forbids the config whatever the problem; null where some problem allows it.
+const Constraint* always_broken(const Config& config, const std::vector<Problem>& problems,
+                                const Target& target) {
+  for (const Problem& problem : problems)
+    if (broken_rule({problem, target}, config) == nullptr) return nullptr;
+  return broken_rule({problems.front(), target}, config);
 }
 
 std::vector<std::pair<DataType, DataType>> types_of(const CompileOptions& options,
@@ -69,18 +67,18 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
     if (!targets.insert(architecture).second) continue;  // named twice, compiled once
     GEMMSMITH_TRY(const Target target, target_of(architecture));
     for (const auto& [type, accumulator] : types_of(options, defaults)) {
-      GEMMSMITH_TRY(const Problem problem, roomy(defaults, type, accumulator));
-      const SpaceContext context{problem, target};
+      const Signature signature{type, accumulator, defaults.layout};
+      const std::vector<Problem> roomy = roomy_problems(signature);
       if (!options.configs.empty()) {
         for (const std::string& text : options.configs) {
           GEMMSMITH_TRY(const Config config, parse_config(text, kernel_families()));
-          const Constraint* const broken = broken_rule(context, config);
+          const Constraint* const broken = always_broken(config, roomy, target);
           // Asked for both targets, a Hopper kernel is compiled for Hopper.
           if (broken != nullptr && broken->id == "arch_is_sm90") continue;
           if (broken != nullptr)
             return fail(ErrorCode::kBadInput, "{} is not legal on {}: {} ({})", text, target.name,
                         broken->reason, broken->id);
-          tasks.push_back({config, signature_of(problem), architecture});
+          tasks.push_back({config, signature, architecture});
         }
         continue;
       }
@@ -98,8 +96,11 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
       }
       for (const Family* family : kernel_families()) {
         if (!options.family.empty() && family->name != options.family) continue;
-        for (const Config& config : kernels_of(*family, context))
-          tasks.push_back({config, signature_of(problem), architecture});
+        std::set<std::string> seen;
+        for (const Problem& problem : roomy)
+          for (const Config& config : kernels_of(*family, {problem, target}))
+            if (seen.insert(kernel_text(config)).second)
+              tasks.push_back({config, signature, architecture});
       }
     }
   }

@@ -23,7 +23,7 @@ constexpr int kProtocolVersion = 2;
 
 struct BenchSettings {
   std::uint64_t seed = 1;
-  std::int64_t workspace_bytes = vendor::kWorkspaceBytes;  // for every vendor call; ours need none
+  std::int64_t workspace_bytes = vendor::kWorkspaceBytes;  // of every call
   double screen_us = 400;  // GPU time of one screening replay, at least one launch
   int screen_repeats = 3;
   // ABBA quadruples of a finalist in each setting. From 12 to 16 the 95 % interval of a median of

@@ -50,9 +50,23 @@ Result<std::unique_ptr<GpuSession>> GpuSession::open(int ordinal, const BenchSet
   session->lt_space = std::make_unique<vendor::LtSpace>(session->lt);
   GEMMSMITH_TRY(session->workspace,
                 DeviceBuffer::allocate(driver, static_cast<std::size_t>(settings.workspace_bytes)));
+  GEMMSMITH_TRY(session->counters,
+                DeviceBuffer::allocate(driver, plan::kMostCounters * sizeof(unsigned)));
+  GEMMSMITH_CHECK(check(driver,
+                        driver.MemsetD32Async(session->counters.address(), 0, plan::kMostCounters,
+                                              session->stream.get()),
+                        "clearing the counters of split-K"));
   session->monitor = GpuMonitor::open(session->info.uuid);
   GEMMSMITH_CHECK(session->time_empty_kernel());
   return session;
+}
+
+Result<plan::Scratch> GpuSession::scratch_for(const plan::LaunchPlan& plan) const {
+  if (plan.workspace_bytes <= static_cast<std::int64_t>(workspace.size()))
+    return plan::Scratch{workspace.pointer(), static_cast<unsigned*>(counters.pointer())};
+  return fail(ErrorCode::kUnsupported,
+              "the kernel needs {} bytes of workspace and has {}: raise workspace_mib",
+              plan.workspace_bytes, workspace.size());
 }
 
 Result<void> GpuSession::need_operands(std::int64_t bytes) {

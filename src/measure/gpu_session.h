@@ -53,6 +53,9 @@ struct GpuSession {
   vendor::Workspace vendor_workspace() const {
     return {workspace.pointer(), static_cast<std::int64_t>(workspace.size())};
   }
+  // What kernels that add up through memory share, one launch after the other. Errors:
+  // kUnsupported where the workspace is too small for the plan.
+  Result<plan::Scratch> scratch_for(const plan::LaunchPlan& plan) const;
   // Grows the operands' memory; what was there is lost.
   Result<void> need_operands(std::int64_t bytes);
   // True once an error has made the context unusable: every later call would fail.
@@ -71,6 +74,7 @@ struct GpuSession {
   std::shared_ptr<vendor::CublasHandle> cublas;
   std::unique_ptr<vendor::LtSpace> lt_space;
   DeviceBuffer workspace;
+  DeviceBuffer counters;
   DeviceBuffer operands;
   ModuleCache modules;
   std::optional<GpuMonitor> monitor;

@@ -19,14 +19,16 @@ class Launch {
 // One of our kernels. The function's module must outlive it.
 class KernelLaunch : public Launch {
  public:
-  KernelLaunch(const Driver& driver, plan::LaunchPlan plan, CUfunction function)
-      : driver_(driver), plan_(plan), function_(function) {}
+  KernelLaunch(const Driver& driver, plan::LaunchPlan plan, CUfunction function,
+               plan::Scratch scratch)
+      : driver_(driver), plan_(plan), function_(function), scratch_(scratch) {}
   Result<void> enqueue(const plan::Operands& operands, CUstream stream) override;
 
  private:
   const Driver& driver_;
   plan::LaunchPlan plan_;
   CUfunction function_;
+  plan::Scratch scratch_;
 };
 
 }  // namespace gemmsmith

@@ -16,6 +16,7 @@ static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
 constexpr int kLoadBytes = 16;  // one cp.async, and the unit of TMA's addresses and strides
 constexpr int kBoxColumns = 64;
 constexpr std::int64_t kMaxCtas = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t kMostAttributes = 2;
 constexpr int kPortableCluster = 8;  // larger clusters must be asked for
 
 Result<void> check_strides(const LaunchRecipe& recipe, const Problem& problem) {
@@ -142,10 +143,11 @@ Result<void> check_pointer(const void* pointer, int alignment, const char* opera
 
 // The launch's shape and attributes; `attributes` must outlive the result.
 CUlaunchConfig launch_config(const LaunchPlan& plan, CUstream stream,
-                             std::array<CUlaunchAttribute, 2>& attributes) {
+                             std::array<CUlaunchAttribute, kMostAttributes>& attributes) {
   CUlaunchConfig config = {};
   config.gridDimX = plan.grid;
-  config.gridDimY = config.gridDimZ = 1;
+  config.gridDimY = plan.splits;
+  config.gridDimZ = 1;
   config.blockDimX = plan.block;
   config.blockDimY = config.blockDimZ = 1;
   config.sharedMemBytes = plan.shared_bytes;
@@ -157,6 +159,12 @@ CUlaunchConfig launch_config(const LaunchPlan& plan, CUstream stream,
     attribute.value.clusterDim.x = plan.cluster;
     attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
   }
+  // All CTAs or none: two launches that each held a part of the device would wait for ever.
+  if (plan.workspace_bytes > 0) {
+    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute.value.cooperative = 1;
+  }
   if (plan.programmatic) {
     CUlaunchAttribute& attribute = attributes[config.numAttrs++];
     attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
@@ -165,12 +173,25 @@ CUlaunchConfig launch_config(const LaunchPlan& plan, CUstream stream,
   return config;
 }
 
+Result<void> add_workspace(const LaunchRecipe& recipe, const Problem& problem, std::int64_t tiles,
+                           LaunchPlan& plan) {
+  const std::int64_t counters = tiles * recipe.tile_counters;
+  if (counters > kMostCounters)
+    return fail(ErrorCode::kUnsupported,
+                "{} has {} tiles of {}x{}: more than can wait for each other at once",
+                describe(problem), tiles, recipe.tile_m, recipe.tile_n);
+  plan.splits = static_cast<unsigned>(recipe.split_k);
+  plan.counters = static_cast<int>(counters);
+  plan.workspace_bytes = tiles * recipe.split_k * recipe.partial_bytes;
+  return {};
+}
+
 // CTAs of this launch that the current device holds at once.
 Result<std::int64_t> resident_ctas(const Driver& driver, const LaunchPlan& plan,
                                    CUfunction function) {
   int count = 0;
   if (plan.cluster > 1) {
-    std::array<CUlaunchAttribute, 2> attributes = {};
+    std::array<CUlaunchAttribute, kMostAttributes> attributes = {};
     const CUlaunchConfig config = launch_config(plan, nullptr, attributes);
     GEMMSMITH_CHECK(check(driver, driver.OccupancyMaxActiveClusters(&count, function, &config),
                           "asking how many clusters fit the device"));
@@ -223,6 +244,7 @@ Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& p
   plan.block = static_cast<unsigned>(recipe.threads);
   plan.cluster = static_cast<unsigned>(recipe.cluster());
   plan.shared_bytes = static_cast<unsigned>(recipe.shared_bytes);
+  if (recipe.uses_workspace()) GEMMSMITH_CHECK(add_workspace(recipe, problem, clusters, plan));
   plan.programmatic = recipe.programmatic == 1;
   plan.type = problem.type;
   fill_maps(recipe, problem, plan);
@@ -256,7 +278,10 @@ Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Ope
 
 CUresult launch(const Driver& driver, const LaunchPlan& plan, BoundLaunch& bound,
                 CUfunction function, CUstream stream) {
-  std::array<CUlaunchAttribute, 2> attributes = {};
+  if (plan.workspace_bytes > 0 &&
+      (bound.args.workspace == nullptr || bound.args.counters == nullptr))
+    return CUDA_ERROR_INVALID_VALUE;
+  std::array<CUlaunchAttribute, kMostAttributes> attributes = {};
   const CUlaunchConfig config = launch_config(plan, stream, attributes);
   void* with_maps[] = {&bound.map_a, &bound.map_b, &bound.map_d, &bound.args};
   void* without_maps[] = {&bound.args};
@@ -283,8 +308,15 @@ Result<void> prepare(const Driver& driver, LaunchPlan& plan, CUfunction function
         driver,
         driver.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
         "allowing clusters above 8"));
-  if (!plan.persistent) return {};
+  if (!plan.persistent && plan.workspace_bytes == 0) return {};
   GEMMSMITH_TRY(const std::int64_t resident, resident_ctas(driver, plan, function));
+  if (plan.workspace_bytes > 0) {
+    const std::int64_t ctas = std::int64_t{plan.grid} * plan.splits;
+    if (ctas <= resident) return {};
+    return fail(ErrorCode::kDevice,
+                "{} blocks that wait for each other do not fit the device at once: it holds {}",
+                ctas, resident);
+  }
   if (resident < plan.cluster)
     return fail(
         ErrorCode::kDevice,

@@ -24,7 +24,8 @@ struct TensorMapShape {
 };
 
 struct LaunchPlan {
-  unsigned grid = 1;
+  unsigned grid = 1;    // along x
+  unsigned splits = 1;  // along y: CTAs that meet through the workspace
   unsigned block = 0;
   unsigned cluster = 1;  // CTAs a cluster, along x
   unsigned shared_bytes = 0;
@@ -32,8 +33,11 @@ struct LaunchPlan {
   bool has_tensor_maps = false;
   DataType type = DataType::kF16;
   TensorMapShape map_a, map_b, map_d;
-  bool stores_by_tma = false;             // map_d is used
-  bool persistent = false;                // the grid is bounded by what the device holds at once
+  bool stores_by_tma = false;  // map_d is used
+  bool persistent = false;     // the grid is bounded by what the device holds at once
+  // What the CTAs meet through; 0 where they do not. Such a launch is cooperative.
+  std::int64_t workspace_bytes = 0;
+  int counters = 0;
   Alignment needs = {};                   // bytes that the base pointers must be multiples of
   gemmsmith_kernels::GemmArgs args = {};  // pointers null, scalars from the problem
 };
@@ -53,6 +57,19 @@ struct Operands {
   void* d = nullptr;
 };
 
+// Counters that a launch may need at most: 4 warps of each of 2 consumers, a tile for every second
+// CTA of the largest device.
+constexpr int kMostCounters = 4096;
+
+// What a plan with workspace_bytes needs beside its operands. Launches that may run at the same
+// time must not share it. The workspace may hold anything and be used by others in between; the
+// counters must be zero before their first use and are then left to the kernels, whichever they
+// are.
+struct Scratch {
+  void* workspace = nullptr;  // a multiple of 16 bytes
+  unsigned* counters = nullptr;
+};
+
 // A plan bound to pointers: ready to launch any number of times, on any stream. Plain data, 64-byte
 // aligned; holds no resource.
 struct alignas(64) BoundLaunch {
@@ -61,16 +78,25 @@ struct alignas(64) BoundLaunch {
 };
 
 // Encodes tensor maps. kBadInput where a pointer is null or misaligned for the plan: names the
-// operand. C may be null where beta is 0 and lives on the host.
+// operand. C may be null where beta is 0 and lives on the host. The scratch is set by
+// use_scratch().
 Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Operands& operands);
 
+// Before launching a plan with workspace_bytes, which the scratch must have.
+inline void use_scratch(BoundLaunch& bound, const Scratch& scratch) {
+  bound.args.workspace = scratch.workspace;
+  bound.args.counters = scratch.counters;
+}
+
 // One cuLaunchKernelEx. No allocation, no lock. The function must have been through prepare().
+// CUDA_ERROR_INVALID_VALUE where the plan's scratch is missing.
 CUresult launch(const Driver& driver, const LaunchPlan& plan, BoundLaunch& bound,
                 CUfunction function, CUstream stream);
 
 // Once after loading: sets the function's dynamic shared memory limit, allows clusters above 8, and
 // lowers a persistent plan's grid to what the device holds at once: CTAs beyond that would start
-// after the others have finished. Errors: kDevice, also where not even one cluster fits.
+// after the others have finished. Errors: kDevice, also where not even one cluster fits, or not all
+// of the CTAs that wait for each other.
 Result<void> prepare(const Driver& driver, LaunchPlan& plan, CUfunction function);
 
 }  // namespace gemmsmith::plan

@@ -8,6 +8,8 @@ namespace {
 constexpr int kSlabLines = 64;        // of k, in one slab (kernels/parts/operand_slab.cuh)
 constexpr int kSwizzledColumns = 64;  // 128 bytes of 16-bit elements: the widest box of a map
 constexpr int kStoreRows = 64;        // a warpgroup stores its own (kernels/parts/store_tma.cuh)
+constexpr int kSplitThroughWorkspace = 2;
+constexpr int kWarpsOfConsumer = 4;
 constexpr int kMaxCtasPerSm = 32;
 constexpr int kReservedSharedBytes = 1024;  // the driver's own, for each CTA
 
@@ -49,6 +51,14 @@ void add_tensor_maps(const Config& config, Layout layout, LaunchRecipe& recipe) 
   recipe.box_columns_d = widest_box(consumer_columns(config));
 }
 
+// As kernels/parts/split_workspace.cuh lays it out: accumulators as they are, a counter a warp.
+void add_workspace(const Config& config, DataType accumulator, LaunchRecipe& recipe) {
+  if (config.at("split") != kSplitThroughWorkspace) return;
+  const int accumulator_bytes = accumulator == DataType::kF16 ? 2 : 4;
+  recipe.partial_bytes = recipe.tile_m * recipe.tile_n * accumulator_bytes;
+  recipe.tile_counters = config.at("consumers") * kWarpsOfConsumer;
+}
+
 }  // namespace
 
 LaunchRecipe make_recipe(const Config& config, const Signature& signature, const Target& target) {
@@ -64,8 +74,11 @@ LaunchRecipe make_recipe(const Config& config, const Signature& signature, const
   recipe.programmatic = value_or(config, "pdl", 0);
   recipe.threads = footprint.threads;
   recipe.shared_bytes = footprint.shared_bytes;
+  if (config.family == &sm90_ws_family()) {
+    add_tensor_maps(config, signature.layout, recipe);
+    add_workspace(config, signature.accumulator, recipe);
+  }
   if (value_or(config, "persistent", 0) == 1) recipe.resident_ctas = resident_ctas(recipe, target);
-  if (config.family == &sm90_ws_family()) add_tensor_maps(config, signature.layout, recipe);
   return recipe;
 }
 

@@ -17,7 +17,7 @@ struct LaunchRecipe {
   std::int32_t tile_n = 0;
   std::int32_t cluster_m = 1;  // of tiles that share loads; 1 x 1 with split_k > 1
   std::int32_t cluster_n = 1;
-  std::int32_t split_k = 1;  // CTAs of a cluster that share one tile
+  std::int32_t split_k = 1;  // CTAs that share one tile: of a cluster, unless partial_bytes > 0
   std::int32_t group = 1;
   std::int32_t raster = 0;
   std::int32_t threads = 0;
@@ -32,10 +32,15 @@ struct LaunchRecipe {
   std::int32_t box_rows_d = 0;
   std::int32_t box_columns_d = 0;  // 0: D is not stored by TMA
   std::int32_t programmatic = 0;   // 1: programmatic dependent launch
+  // Split-K through a workspace: bytes of a CTA's partial sums in it, and counters of a tile. 0:
+  // none.
+  std::int32_t partial_bytes = 0;
+  std::int32_t tile_counters = 0;
 
   bool operator==(const LaunchRecipe&) const = default;
 
-  std::int32_t cluster() const { return cluster_m * cluster_n * split_k; }
+  bool uses_workspace() const { return partial_bytes > 0; }
+  std::int32_t cluster() const { return cluster_m * cluster_n * (uses_workspace() ? 1 : split_k); }
   bool has_tensor_maps() const { return box_rows_a > 0; }
   bool stores_by_tma() const { return box_columns_d > 0; }
 };

@@ -54,7 +54,7 @@ Result<PlanFileHeader> read_header(std::string_view bytes) {
 // Cuts the bytes into parts. Written for a header that may say anything.
 Result<View> cut(std::string_view bytes, const PlanFileHeader& header) {
   const std::uint64_t size = bytes.size() - sizeof header;
-  // Counts are below 2^32 and elements below 2^7 bytes: no overflow.
+  // Counts are below 2^32 and elements have at most 2^7 bytes: no overflow.
   const std::uint64_t entry_bytes = std::uint64_t{header.entry_count} * sizeof(PlanEntry);
   const std::uint64_t kernel_bytes = std::uint64_t{header.kernel_count} * sizeof(PlanFileKernel);
   if (header.string_bytes > size || header.cubin_bytes > size ||
@@ -107,24 +107,38 @@ bool is_sound(const PlanKey& key) {
          key.epilogue <= static_cast<std::uint32_t>(Epilogue::kGeneral);
 }
 
+bool is_within(std::int32_t value, std::int32_t low, std::int32_t high) {
+  return value >= low && value <= high;
+}
+
+// Over the CTAs of a cluster or through a workspace, whose parts hold 2 or 4 bytes an element.
+bool is_sound_split(const LaunchRecipe& recipe) {
+  if (!recipe.uses_workspace())
+    return is_within(recipe.split_k, 1, 16) && recipe.partial_bytes == 0 &&
+           recipe.tile_counters == 0;
+  const std::int32_t elements = recipe.tile_m * recipe.tile_n;
+  return is_within(recipe.split_k, 2, 32) && recipe.cluster() == 1 && recipe.resident_ctas == 0 &&
+         (recipe.partial_bytes == 2 * elements || recipe.partial_bytes == 4 * elements) &&
+         is_within(recipe.tile_counters, 1, 8);
+}
+
 // Limits of the hardware: what lies within can be launched or is refused by the driver.
 bool is_sound(const LaunchRecipe& recipe) {
-  const auto within = [](std::int32_t value, std::int32_t low, std::int32_t high) {
-    return value >= low && value <= high;
-  };
-  return within(recipe.tile_m, 1, 1024) && within(recipe.tile_n, 1, 1024) &&
-         within(recipe.cluster_m, 1, 16) && within(recipe.cluster_n, 1, 16) &&
-         within(recipe.split_k, 1, 16) && within(recipe.cluster(), 1, 16) &&
-         within(recipe.group, 1, 1 << 20) && within(recipe.raster, 0, 1) &&
-         within(recipe.threads, 32, 1024) && within(recipe.shared_bytes, 0, 227 << 10) &&
-         within(recipe.resident_ctas, 0, 1 << 20) && recipe.resident_ctas % recipe.cluster() == 0 &&
-         within(recipe.box_rows_a, 0, 256) && within(recipe.box_rows_b, 0, 256) &&
+  return is_within(recipe.tile_m, 1, 1024) && is_within(recipe.tile_n, 1, 1024) &&
+         is_within(recipe.cluster_m, 1, 16) && is_within(recipe.cluster_n, 1, 16) &&
+         is_sound_split(recipe) && is_within(recipe.cluster(), 1, 16) &&
+         is_within(recipe.group, 1, 1 << 20) && is_within(recipe.raster, 0, 1) &&
+         is_within(recipe.threads, 32, 1024) && is_within(recipe.shared_bytes, 0, 227 << 10) &&
+         is_within(recipe.resident_ctas, 0, 1 << 20) &&
+         recipe.resident_ctas % recipe.cluster() == 0 && is_within(recipe.box_rows_a, 0, 256) &&
+         is_within(recipe.box_rows_b, 0, 256) &&
          (recipe.box_rows_a > 0) == (recipe.box_rows_b > 0) &&
-         within(recipe.box_columns_b, 0, recipe.has_tensor_maps() ? 64 : 0) &&
+         is_within(recipe.box_columns_b, 0, recipe.has_tensor_maps() ? 64 : 0) &&
          (recipe.box_columns_b > 0) == (recipe.box_rows_b > 0) &&
-         within(recipe.box_columns_d, 0, recipe.has_tensor_maps() ? 64 : 0) &&
-         within(recipe.box_rows_d, 0, recipe.stores_by_tma() ? 256 : 0) &&
-         (recipe.box_rows_d > 0) == (recipe.box_columns_d > 0) && within(recipe.programmatic, 0, 1);
+         is_within(recipe.box_columns_d, 0, recipe.has_tensor_maps() ? 64 : 0) &&
+         is_within(recipe.box_rows_d, 0, recipe.stores_by_tma() ? 256 : 0) &&
+         (recipe.box_rows_d > 0) == (recipe.box_columns_d > 0) &&
+         is_within(recipe.programmatic, 0, 1);
 }
 
 bool is_figure(float value) { return std::isfinite(value) && value >= 0; }

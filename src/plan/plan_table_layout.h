@@ -13,7 +13,7 @@ namespace gemmsmith::plan {
 
 constexpr std::array<char, 8> kPlanMagic = {'g', 'e', 'm', 'm', 'p', 'l', 'a', 'n'};
 constexpr std::uint32_t kPlanByteOrder = 0x01020304;  // reads as 0x04030201 in the other order
-constexpr std::uint32_t kPlanVersion = 3;
+constexpr std::uint32_t kPlanVersion = 4;
 constexpr std::size_t kPlanAlignment = 16;  // of the strings' end and of each cubin
 
 struct PlanFileHeader {
@@ -51,8 +51,8 @@ struct PlanFileKernel {
 static_assert(sizeof(PlanFileHeader) == 80 && std::is_trivially_copyable_v<PlanFileHeader>);
 static_assert(sizeof(PlanFileKernel) == 40 && std::is_trivially_copyable_v<PlanFileKernel>);
 static_assert(sizeof(PlanKey) == 24 && std::has_unique_object_representations_v<PlanKey>);
-static_assert(sizeof(LaunchRecipe) == 64 && std::has_unique_object_representations_v<LaunchRecipe>);
-static_assert(sizeof(PlanEntry) == 120 && std::is_trivially_copyable_v<PlanEntry>);
+static_assert(sizeof(LaunchRecipe) == 72 && std::has_unique_object_representations_v<LaunchRecipe>);
+static_assert(sizeof(PlanEntry) == 128 && std::is_trivially_copyable_v<PlanEntry>);
 static_assert(sizeof(PlanFileHeader) % alignof(PlanEntry) == 0 &&
               sizeof(PlanEntry) % alignof(PlanFileKernel) == 0);
 

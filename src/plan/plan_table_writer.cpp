@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/numbers.h"
+#include "plan/launch_plan.h"
 #include "plan/plan_table_layout.h"
 
 namespace gemmsmith::plan {
@@ -78,6 +79,8 @@ Result<void> PlanTableWriter::add_kernel_plan(const Problem& problem, const Conf
   Plan plan;
   plan.entry.source = PlanSource::kKernel;
   plan.entry.recipe = make_recipe(config, signature_of(problem), target);
+  GEMMSMITH_TRY(const LaunchPlan launch, make_launch_plan(plan.entry.recipe, problem));
+  plan.entry.workspace_bytes = launch.workspace_bytes;
   plan.config = to_text(config);
   plan.kernel = hash128_hex(kernel.cubin) + kernel.function;
   GEMMSMITH_CHECK(add(problem, plan, validation));

@@ -111,7 +111,7 @@ class LaunchVariants {
 
   std::vector<int> persistences(const Config& kernel) const {
     if (is_hopper(kernel) && kernel.at("schedule") == 1) return {1};
-    if (is_hopper(kernel) && kernel.at("split") == 1) return {0};
+    if (is_hopper(kernel) && kernel.at("split") != 0) return {0};
     if (tiles(kernel) <= target_.sm_count) return {0};
     return {0, 1};
   }

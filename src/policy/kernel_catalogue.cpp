@@ -2,7 +2,8 @@
 // tile names):
 //  - tiny and short: narrow 64-row tiles so that a small output still fills the SMs, with 2 stages
 //    (k 64, 128), 4 and more; tile_k 128 halves the barriers of long k;
-//  - long k with a small output: the same tiles with split-K code;
+//  - long k with a small output: the same tiles with split-K code, through a cluster; and deeper
+//    ones through the workspace, which leaves all of shared memory to the stages;
 //  - one wave of 128 tiles: every power of two of tile area from 64x16 to 256x128;
 //  - sizes of 3 * 2^n: a side of 96 or 192;
 //  - large: 128x256, 256x128, 192x256, 256x160 and 256x192 cooperative, with clusters of 2;
@@ -12,12 +13,41 @@
 
 #include <algorithm>
 
+#include "space/space.h"
+
 namespace gemmsmith::policy {
 namespace {
 
 constexpr int kMostThatFit = 0;  // stages: as many as shared memory holds, at most 8
 
-enum class Kind { kSingle, kCooperative, kPingpong, kSingleSplit, kCooperativeSplit };
+enum class Kind {
+  kSingle,
+  kCooperative,
+  kPingpong,
+  kSingleSplit,
+  kCooperativeSplit,
+  kSingleThroughWorkspace,
+  kCooperativeThroughWorkspace
+};
+
+// The value of `split`.
+int split_of(Kind kind) {
+  switch (kind) {
+    case Kind::kSingleSplit:
+    case Kind::kCooperativeSplit:
+      return 1;
+    case Kind::kSingleThroughWorkspace:
+    case Kind::kCooperativeThroughWorkspace:
+      return 2;
+    default:
+      return 0;
+  }
+}
+
+bool is_single(Kind kind) {
+  return kind == Kind::kSingle || kind == Kind::kSingleSplit ||
+         kind == Kind::kSingleThroughWorkspace;
+}
 
 // Kernels of one tile: each stage count with each cluster.
 struct HopperRow {
@@ -93,6 +123,24 @@ std::vector<HopperRow> hopper_rows() {
   rows.push_back({Kind::kCooperativeSplit, 128, 256, 64, {3}});
   rows.push_back({Kind::kCooperativeSplit, 256, 128, 64, {3}});
 
+  rows.push_back({Kind::kSingleThroughWorkspace, 64, 16, 128, {4}});
+  for (const int n : {32, 64}) {
+    rows.push_back({Kind::kSingleThroughWorkspace, 64, n, 64, {8}});
+    rows.push_back({Kind::kSingleThroughWorkspace, 64, n, 128, {4, kMostThatFit}});
+  }
+  rows.push_back({Kind::kSingleThroughWorkspace, 64, 128, 64, {8}});
+  rows.push_back({Kind::kSingleThroughWorkspace, 64, 128, 128, {4}});
+  rows.push_back({Kind::kCooperativeThroughWorkspace, 128, 64, 64, {8}});
+  rows.push_back({Kind::kCooperativeThroughWorkspace, 128, 64, 128, {4}});
+  rows.push_back({Kind::kCooperativeThroughWorkspace, 128, 96, 64, {kMostThatFit}});
+  rows.push_back({Kind::kCooperativeThroughWorkspace, 128, 128, 64, {4, kMostThatFit}});
+  rows.push_back({Kind::kCooperativeThroughWorkspace, 128, 128, 128, {3}});
+  rows.push_back({Kind::kCooperativeThroughWorkspace, 128, 160, 64, {kMostThatFit}});
+  rows.push_back({Kind::kCooperativeThroughWorkspace, 128, 192, 64, {5}});
+  rows.push_back({Kind::kCooperativeThroughWorkspace, 128, 256, 64, {4}});
+  rows.push_back({Kind::kCooperativeThroughWorkspace, 192, 128, 64, {5}});
+  rows.push_back({Kind::kCooperativeThroughWorkspace, 256, 128, 64, {4}});
+
   rows.push_back({Kind::kPingpong, 64, 64, 64, {4, 8}});
   rows.push_back({Kind::kPingpong, 64, 128, 64, {4, 8}});
   rows.push_back({Kind::kPingpong, 64, 192, 64, {4}});
@@ -153,34 +201,23 @@ const std::vector<AmpereRow> kAmpereRows = {
     {256, 128, 4, 2, 64, 1, {3}},
 };
 
-// A large aligned problem: what is illegal for it is illegal for every problem on this target.
-Problem roomy_problem(const Signature& signature) {
-  Problem problem;
-  problem.m = problem.n = problem.k = 1 << 14;
-  problem.lda = problem.ldb = problem.ldc = problem.ldd = 1 << 14;
-  problem.type = signature.type;
-  problem.accumulator = signature.accumulator;
-  problem.layout = signature.layout;
-  return problem;
-}
-
 class Catalogue {
  public:
-  Catalogue(const Target& target, const Problem& problem) : context_{problem, target} {}
+  Catalogue(const Target& target, const Signature& signature)
+      : target_(target), problems_(roomy_problems(signature)) {}
 
   void add(const HopperRow& row, bool direct) {
-    const bool split = row.kind == Kind::kSingleSplit || row.kind == Kind::kCooperativeSplit;
-    const bool single = row.kind == Kind::kSingle || row.kind == Kind::kSingleSplit;
+    const int split = split_of(row.kind);
     for (const auto& [cluster_m, cluster_n] : row.clusters) {
       for (const int stages : row.stages) {
         Config config = default_config(sm90_ws_family());
-        config.set("consumers", single ? 1 : 2);
+        config.set("consumers", is_single(row.kind) ? 1 : 2);
         config.set("schedule", row.kind == Kind::kPingpong ? 1 : 0);
         config.set("tile_m", row.tile_m);
         config.set("tile_n", row.tile_n);
         config.set("tile_k", row.tile_k);
-        config.set("epilogue", direct || split ? 1 : 0);
-        config.set("split", split ? 1 : 0);
+        config.set("epilogue", direct || split != 0 ? 1 : 0);
+        config.set("split", split);
         config.set("cluster_m", cluster_m);
         config.set("cluster_n", cluster_n);
         add(config, stages);
@@ -219,24 +256,27 @@ class Catalogue {
   bool add_if_legal(const Config& kernel) {
     Config launch = kernel;
     if (kernel.family == &sm90_ws_family()) {
-      if (kernel.at("split") == 1) launch.set("split_k", 2);
+      if (kernel.at("split") != 0) launch.set("split_k", 2);
       if (kernel.at("schedule") == 1) launch.set("persistent", 1);
     }
-    if (broken_rule(context_, launch) != nullptr) return false;
+    if (std::none_of(problems_.begin(), problems_.end(), [&](const Problem& problem) {
+          return broken_rule({problem, target_}, launch) == nullptr;
+        }))
+      return false;
     if (std::find(configs_.begin(), configs_.end(), kernel) == configs_.end())
       configs_.push_back(kernel);
     return true;
   }
 
-  SpaceContext context_;
+  const Target& target_;
+  std::vector<Problem> problems_;
   std::vector<Config> configs_;
 };
 
 }  // namespace
 
 std::vector<Config> kernel_catalogue(const Target& target, const Signature& signature) {
-  const Problem problem = roomy_problem(signature);
-  Catalogue catalogue(target, problem);
+  Catalogue catalogue(target, signature);
   for (const HopperRow& row : hopper_rows()) catalogue.add(row, false);
   for (const HopperRow& row : hopper_direct_rows()) catalogue.add(row, true);
   for (const AmpereRow& row : kAmpereRows) catalogue.add(row);

@@ -27,6 +27,11 @@ constexpr double kDrainUs = 0.12;
 constexpr double kSplitUs = 0.45;
 constexpr double kSplitRankUs = 0.09;
 constexpr double kClusterUs = 0.3;
+// Until the slowest CTA of a tile has written its partial sums and all have seen it, and the bytes
+// a clock at which an SM writes its own and reads its share. Of a prototype: 256x2048x16384,
+// 512x512x16384 and 256x1024x12288 (docs/experiments.md).
+constexpr double kMeetUs = 0.9;
+constexpr double kWorkspaceBytesPerClock = 32;
 
 // Under a tensor load the card does not hold its highest clock; near the power limit less still.
 constexpr double kClockShare = 0.8;
@@ -111,7 +116,9 @@ Grid make_grid(const Problem& problem, const KernelShape& kernel, const Target& 
   grid.tiles_n = tiles(problem.n, kernel.tile_n, kernel.cluster_n);
   grid.tiles = grid.tiles_m * grid.tiles_n;
   grid.ctas = grid.tiles * kernel.split_k;
-  grid.sms = usable_sms(kernel.cluster_m * kernel.cluster_n * kernel.split_k, target.sm_count);
+  const int cluster =
+      kernel.cluster_m * kernel.cluster_n * (kernel.through_workspace ? 1 : kernel.split_k);
+  grid.sms = usable_sms(cluster, target.sm_count);
   const int by_shared = target.shared_bytes_per_sm / (kernel.shared_bytes + 1024);
   const int by_threads = target.max_threads_per_sm / kernel.threads;
   const int by_registers = target.registers_per_sm / (kernel.threads * kernel.registers);
@@ -236,6 +243,7 @@ Round round_time(const Problem& problem, const KernelShape& kernel, const Target
       target.memory_bytes_per_s * kMemoryShare / busy_sms / clock_hz;  // bytes a clock
   double store_clocks = resident * d_bytes / std::min(kStoreBytesPerClock, memory_per_sm);
   if (kernel.wgmma && !kernel.stores_by_tma) store_clocks *= kDirectStoreSlowdown;
+  if (kernel.through_workspace) store_clocks /= kernel.split_k;
   const double partials = slices_of(kernel) - 1;
   store_clocks += resident * partials * kernel.tile_m * kernel.tile_n * 4 / kSliceBytesPerClock;
   Round round;
@@ -246,9 +254,14 @@ Round round_time(const Problem& problem, const KernelShape& kernel, const Target
   round.exposed_us = (kEpilogueClocks + resident * d_bytes / kStageBytesPerClock +
                       kPersistentExposed * waited * store_clocks) /
                      clock_hz * 1e6;
-  if (kernel.split_k > 1)
+  if (kernel.through_workspace) {
+    const double partial_bytes = static_cast<double>(kernel.tile_m) * kernel.tile_n *
+                                 (problem.accumulator == DataType::kF16 ? 2 : 4);
+    round.epilogue_us += 2 * partial_bytes * resident / kWorkspaceBytesPerClock / clock_hz * 1e6;
+  } else if (kernel.split_k > 1) {
     round.epilogue_us += 2 * d_bytes * resident * (kernel.split_k - 1) / kernel.split_k /
                          kExchangeBytesPerClock / clock_hz * 1e6;
+  }
   return round;
 }
 
@@ -273,6 +286,7 @@ KernelShape kernel_shape(const Config& config, DataType accumulator) {
     kernel.cluster_m = config.at("cluster_m");
     kernel.cluster_n = config.at("cluster_n");
     kernel.split_k = config.at("split_k");
+    kernel.through_workspace = config.at("split") == 2;
     accumulators = kernel.tile_m * kernel.tile_n / 128 / (kernel.pingpong ? 1 : kernel.consumers);
   } else {
     const int warps_m = config.at("warps_m");
@@ -330,7 +344,10 @@ double model_us(const Problem& problem, const KernelShape& kernel, const Target&
   }
 
   double fixed = (kernel.pdl ? kLaunchPdlUs : kLaunchPlainUs) + fill + kDrainUs;
-  if (kernel.split_k > 1) fixed += kSplitUs + kSplitRankUs * kernel.split_k;
+  if (kernel.through_workspace)
+    fixed += kMeetUs;
+  else if (kernel.split_k > 1)
+    fixed += kSplitUs + kSplitRankUs * kernel.split_k;
   if (kernel.cluster_m * kernel.cluster_n > 1) fixed += kClusterUs;
   const double memory_us = memory_bytes(problem, target, windows_of(problem, kernel, grid)) /
                            (target.memory_bytes_per_s * kMemoryShare) * 1e6;

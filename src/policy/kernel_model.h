@@ -20,6 +20,7 @@ struct KernelShape {
   int registers = 0;  // a thread, estimated
   // Launch-time:
   int split_k = 1;
+  bool through_workspace = false;  // how the CTAs that split k add up; else as a cluster
   int group = 8;
   bool along_n = false;
   bool persistent = false;

@@ -42,6 +42,7 @@ struct Choice {
   plan::LaunchPlan launch = {};
   // kVendor
   const VendorPlan* vendor = nullptr;
+  // That the call must bring. (A kernel that needs some, by its launch, may also get ours.)
   std::int64_t workspace_bytes = 0;
   // With more than this, the call may be served better.
   std::int64_t most_workspace_bytes = std::numeric_limits<std::int64_t>::max();

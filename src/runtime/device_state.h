@@ -7,6 +7,7 @@
 #include "device/cuda.h"
 #include "runtime/arguments.h"
 #include "runtime/scale_kernel.h"
+#include "runtime/scratch_pool.h"
 #include "vendor/lt_fallback.h"
 
 namespace gemmsmith::runtime {
@@ -28,6 +29,8 @@ class DeviceState {
   // Null where cuBLASLt is missing; lt_error() says why.
   const std::shared_ptr<const vendor::LtHandle>& lt() const { return lt_; }
   const Error& lt_error() const { return lt_error_; }
+  // For kernels that add up through memory.
+  ScratchPool& scratch() { return scratch_; }
 
   // Enqueues by cuBLASLt's heuristic choice.
   Result<void> run_fallback(const Problem& problem, const vendor::Extras& extras,
@@ -37,7 +40,8 @@ class DeviceState {
   Result<void> run_scaling(const Call& call) const;
 
  private:
-  DeviceState(const Driver& driver, CUcontext context) : driver_(driver), context_(context) {}
+  DeviceState(const Driver& driver, CUcontext context)
+      : driver_(driver), context_(context), scratch_(driver) {}
   void open_lt();
   void load_scale_kernel();
 
@@ -47,6 +51,7 @@ class DeviceState {
   std::shared_ptr<const vendor::LtHandle> lt_;
   Error lt_error_;
   std::unique_ptr<vendor::LtFallback> fallback_;
+  ScratchPool scratch_;
   ScaleKernel scale_kernel_;
   Error scale_error_;
   bool has_scale_kernel_ = false;

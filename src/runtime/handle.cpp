@@ -285,9 +285,10 @@ Result<void> Handle::matmul(const gemmsmithProblem_t* problem, const MatmulArgum
 
 Result<bool> Handle::run_if_planned(const gemmsmithProblem_t& problem,
                                     const MatmulArguments& arguments, Allowed allowed) {
-  const auto may_run = [&](const CachedCall<CallKey>& entry) {
-    return entry.choice.source == Source::kKernel ||
-           (entry.choice.source == Source::kVendor && allowed == Allowed::kKernelsAndVendor);
+  const auto may_run = [&](CachedCall<CallKey>& entry) {
+    if (entry.choice.source == Source::kKernel)
+      return set_scratch(entry, workspace_of(arguments), arguments.stream);
+    return entry.choice.source == Source::kVendor && allowed == Allowed::kKernelsAndVendor;
   };
   vendor::Scalars scalars;
   if (CachedCall<CallKey>* const seen = find_seen(&problem, arguments, scalars); seen != nullptr) {
@@ -335,8 +336,17 @@ Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem) {
       plan.expected_speedup = entry->ratio_chained;
     }
   }
-  plan.workspace_bytes = plan.choice.source == Source::kCublasLt ? vendor::kWorkspaceBytes
-                                                                 : plan.choice.workspace_bytes;
+  switch (plan.choice.source) {
+    case Source::kCublasLt:
+      plan.workspace_bytes = vendor::kWorkspaceBytes;
+      break;
+    case Source::kKernel:
+      plan.workspace_bytes = plan.choice.launch.workspace_bytes;
+      break;
+    case Source::kVendor:
+      plan.workspace_bytes = plan.choice.workspace_bytes;
+      break;
+  }
   return plan;
 }
 

@@ -113,7 +113,6 @@ Choice ResidentTable::choose_kernel(const plan::PlanEntry& entry, const Call& ca
   if (call.scalars.mode == vendor::ScalarMode::kDevice &&
       call.problem.accumulator == DataType::kF16)
     return rejected(Rejection::kScalars);
-  if (entry.workspace_bytes > call.workspace.bytes) return rejected(Rejection::kWorkspace);
   auto launch = plan::make_launch_plan(entry.recipe, call.problem);
   if (!launch) return rejected(Rejection::kStrides);
   if (!is_aligned(call.problem.alignment, launch->needs)) return rejected(Rejection::kAlignment);
@@ -125,7 +124,6 @@ Choice ResidentTable::choose_kernel(const plan::PlanEntry& entry, const Call& ca
   choice.function = kernel->function;
   choice.launch = *launch;
   choice.launch.grid = kernel->grid;
-  choice.workspace_bytes = entry.workspace_bytes;
   return choice;
 }
 
@@ -164,12 +162,17 @@ const ResidentTable::KernelPlan* ResidentTable::load(const plan::PlanEntry& entr
   KernelPlan made;
   if (loaded == CUDA_SUCCESS) {
     auto launch = plan::make_launch_plan(entry.recipe, problem_of(entry.key));
-    if (launch && plan::prepare(device_.driver(), *launch, function))
+    if (launch && plan::prepare(device_.driver(), *launch, function) && has_scratch(*launch))
       made = {function, launch->grid};
   }
   const auto* published = new KernelPlan(made);
   slot.kernel.store(published, std::memory_order_release);
   return published;
+}
+
+bool ResidentTable::has_scratch(const plan::LaunchPlan& launch) {
+  return launch.workspace_bytes == 0 ||
+         device_.scratch().prepare(launch.workspace_bytes).has_value();
 }
 
 CUresult ResidentTable::load_function(const plan::PlanEntry& entry, CUfunction& function) {

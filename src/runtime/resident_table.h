@@ -59,6 +59,8 @@ class ResidentTable {
   // another thread's, captures.
   const KernelPlan* kernel_plan(const plan::PlanEntry& entry, CUstream stream);
   const KernelPlan* load(const plan::PlanEntry& entry);
+  // Whether the device has what the launch needs beside its operands.
+  bool has_scratch(const plan::LaunchPlan& launch);
   CUresult load_function(const plan::PlanEntry& entry, CUfunction& function);
   // Null where the plan serves as many leading dimensions as it may already.
   const VendorNode* vendor_node(const plan::PlanEntry& entry, const Problem& problem,

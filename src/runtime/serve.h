@@ -57,13 +57,26 @@ inline Result<void> launch_kernel(const Driver& driver, const Choice& choice,
   return check(driver, result, "launching a kernel of the plan table");
 }
 
-// Enqueues what the entry holds.
+// Sets the scratch of a kernel that needs some. False where there is none: the kernel cannot be
+// launched now.
+template <class Key>
+bool set_scratch(CachedCall<Key>& entry, const vendor::Workspace& workspace, CUstream stream) {
+  const std::int64_t bytes = entry.choice.launch.workspace_bytes;
+  if (bytes == 0) return true;
+  const auto scratch = entry.device->scratch().acquire(workspace, bytes, stream);
+  if (!scratch) return false;
+  plan::use_scratch(entry.bound, *scratch);
+  return true;
+}
+
+// Enqueues what the entry holds, or by cuBLASLt's heuristic where its kernel has no scratch.
 template <class Key>
 Result<void> serve(CachedCall<Key>& entry, const vendor::Operands& operands,
                    const vendor::Scalars& scalars, const vendor::Workspace& workspace,
                    CUstream stream) {
   switch (entry.choice.source) {
     case Source::kKernel:
+      if (!set_scratch(entry, workspace, stream)) break;
       return launch_kernel(entry.device->driver(), entry.choice, entry.bound, scalars, stream);
     case Source::kVendor:
       return entry.choice.vendor->run(operands, scalars, workspace, stream);

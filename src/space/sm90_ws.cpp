@@ -5,6 +5,7 @@
 #include "base/numbers.h"
 #include "space/common_constraints.h"
 #include "space/family.h"
+#include "space/workspace.h"
 
 namespace gemmsmith {
 namespace {
@@ -12,6 +13,10 @@ namespace {
 constexpr int kCooperative = 0;
 constexpr int kPingpong = 1;
 constexpr int kEpilogueTma = 0;
+constexpr int kSplitCluster = 1;
+constexpr int kSplitWorkspace = 2;
+constexpr int kMostClusterCtas = 16;
+constexpr int kReservedSharedBytes = 1024;  // the driver's own, for each CTA
 
 // Rows and columns of the tile that one consumer warpgroup accumulates.
 struct ConsumerTile {
@@ -85,7 +90,15 @@ bool split_stores_directly(const SpaceContext&, const Config& config) {
 }
 
 bool split_agrees(const SpaceContext&, const Config& config) {
-  return (config.at("split_k") > 1) == (config.at("split") == 1);
+  return (config.at("split_k") > 1) == (config.at("split") != 0);
+}
+
+bool cluster_holds_the_split(const SpaceContext&, const Config& config) {
+  return config.at("split") != kSplitCluster || config.at("split_k") <= kMostClusterCtas;
+}
+
+std::int64_t tile_count(const Problem& problem, const Config& config) {
+  return ceil_div(problem.m, config.at("tile_m")) * ceil_div(problem.n, config.at("tile_n"));
 }
 
 bool split_has_k_tiles(const SpaceContext& context, const Config& config) {
@@ -110,7 +123,7 @@ bool tma_writes_d(const SpaceContext& context, const Config& config) {
 }
 
 int staging_bytes(const Config& config) {
-  if (config.at("split") == 1) return 0;
+  if (config.at("split") != 0) return 0;
   const int columns = consumer_tile(config).columns;
   if (config.at("epilogue") != kEpilogueTma) return columns >= 64 ? 64 * 128 : 0;
   return (columns > 64 ? 2 : 1) * std::min(columns, 64) * 128;
@@ -118,7 +131,7 @@ int staging_bytes(const Config& config) {
 
 int exchange_bytes(const Config& config) {
   const int split_k = config.at("split_k");
-  if (config.at("split") == 0) return 0;
+  if (config.at("split") != kSplitCluster) return 0;
   const ConsumerTile tile = consumer_tile(config);
   const int fragments = tile.rows / 64 * tile.columns / 8;
   return config.at("consumers") * split_k * static_cast<int>(ceil_div(fragments, split_k)) * 2048;
@@ -154,6 +167,27 @@ Footprint sm90_ws_footprint(const Config& config, DataType accumulator) {
   return {128 * consumers + (moves_registers ? 128 : 32), shared_bytes(config)};
 }
 
+// Registers are known after compiling only: a kernel that takes too many is refused then, by
+// plan::prepare().
+bool split_ctas_fit_at_once(const SpaceContext& context, const Config& config) {
+  if (config.at("split") != kSplitWorkspace) return true;
+  const Target& target = context.target;
+  const Footprint footprint = sm90_ws_footprint(config, context.problem.accumulator);
+  const int by_shared =
+      target.shared_bytes_per_sm / (footprint.shared_bytes + kReservedSharedBytes);
+  const int by_threads = target.max_threads_per_sm / footprint.threads;
+  const std::int64_t resident = std::int64_t{target.sm_count} * std::min(by_shared, by_threads);
+  return tile_count(context.problem, config) * config.at("split_k") <= resident;
+}
+
+bool split_fits_the_workspace(const SpaceContext& context, const Config& config) {
+  if (config.at("split") != kSplitWorkspace) return true;
+  const int accumulator_bytes = context.problem.accumulator == DataType::kF16 ? 2 : 4;
+  return tile_count(context.problem, config) * config.at("split_k") * config.at("tile_m") *
+             config.at("tile_n") * accumulator_bytes <=
+         kMostWorkspaceBytes;
+}
+
 }  // namespace
 
 const Family& sm90_ws_family() {
@@ -171,11 +205,11 @@ const Family& sm90_ws_family() {
            {8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 208, 224, 256}},
           {"tile_k", "k", Binding::kCompile, 64, {64, 128}},
           {"epilogue", "e", Binding::kCompile, kEpilogueTma, {0, 1}},
-          {"split", "sp", Binding::kCompile, 0, {0, 1}},
+          {"split", "sp", Binding::kCompile, 0, {0, kSplitCluster, kSplitWorkspace}},
           {"cluster_m", "cm", Binding::kCompile, 1, {1, 2, 4}},
           {"cluster_n", "cn", Binding::kCompile, 1, {1, 2, 4}},
           {"stages", "s", Binding::kCompile, 4, {2, 3, 4, 5, 6, 8, 10, 12}},
-          {"split_k", "sk", Binding::kLaunch, 1, {1, 2, 3, 4, 6, 8, 12, 16}},
+          {"split_k", "sk", Binding::kLaunch, 1, {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32}},
           {"persistent", "ps", Binding::kLaunch, 0, {0, 1}},
           {"group", "g", Binding::kLaunch, 8, {1, 2, 4, 8, 16, 32}},
           {"raster", "r", Binding::kLaunch, 0, {0, 1}},
@@ -233,7 +267,7 @@ const Family& sm90_ws_family() {
            {"epilogue", "split"},
            &split_stores_directly},
           {"split_takes_the_cluster",
-           "split-K uses the cluster itself: no multicast cluster, no pingpong",
+           "split-K works alone: no multicast cluster, no pingpong",
            {"split", "cluster_m", "cluster_n", "schedule"},
            &split_takes_the_cluster},
           {"cluster_within_four",
@@ -257,6 +291,10 @@ const Family& sm90_ws_family() {
            "split_k above 1 needs a kernel with split-K code, and only that",
            {"split", "split_k"},
            &split_agrees},
+          {"cluster_holds_the_split",
+           "a cluster has at most 16 CTAs; a split through the workspace may be finer",
+           {"split", "split_k"},
+           &cluster_holds_the_split},
           {"split_has_k_tiles",
            "fewer k tiles than split_k",
            {"tile_k", "split_k"},
@@ -266,8 +304,17 @@ const Family& sm90_ws_family() {
            {"consumers", "schedule", "tile_m", "tile_n", "tile_k", "stages", "epilogue", "split",
             "split_k"},
            &shared_memory_fits},
+          {"split_ctas_fit_at_once",
+           "CTAs that wait for each other's partial sums must all be on the device at once",
+           {"consumers", "schedule", "tile_m", "tile_n", "tile_k", "stages", "epilogue", "split",
+            "split_k"},
+           &split_ctas_fit_at_once},
+          {"split_fits_the_workspace",
+           "the partial sums take more than 32 MiB of workspace",
+           {"tile_m", "tile_n", "split", "split_k"},
+           &split_fits_the_workspace},
           {"split_is_not_persistent",
-           "a split-K cluster works on one tile",
+           "a CTA that splits k works on one tile",
            {"split", "persistent"},
            &split_is_not_persistent},
           {"pingpong_is_persistent",

@@ -91,4 +91,19 @@ std::vector<Config> kernels_of(const Family& family, const SpaceContext& context
   return kernels;
 }
 
+std::vector<Problem> roomy_problems(const Signature& signature) {
+  const auto make = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    Problem problem;
+    problem.m = m;
+    problem.n = n;
+    problem.k = k;
+    problem.lda = problem.ldb = problem.ldc = problem.ldd = std::max({m, n, k});
+    problem.type = signature.type;
+    problem.accumulator = signature.accumulator;
+    problem.layout = signature.layout;
+    return problem;
+  };
+  return {make(1 << 14, 1 << 14, 1 << 14), make(1 << 8, 1 << 9, 1 << 17)};
+}
+
 }  // namespace gemmsmith

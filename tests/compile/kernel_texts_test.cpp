@@ -57,16 +57,16 @@ std::string case_name(const ::testing::TestParamInfo<SampleCase>& info) {
                      name(signature.type), name(signature.accumulator), name(signature.layout));
 }
 
-// All kernels of a family that are legal for a problem large enough to allow every tile.
+// All kernels of a family that some problem of these types allows.
 std::vector<Config> all_kernels(const SampleCase& sample) {
-  Problem problem;
-  problem.m = problem.n = problem.k = 8192;
-  problem.type = sample.signature.type;
-  problem.accumulator = sample.signature.accumulator;
-  problem.layout = sample.signature.layout;
-  problem = *make_problem(problem);
   const Target target = *known_target(sample.target);
-  return kernels_of(*sample.family, {problem, target});
+  std::map<std::string, Config> kernels;
+  for (const Problem& problem : roomy_problems(sample.signature))
+    for (const Config& config : kernels_of(*sample.family, {problem, target}))
+      kernels.emplace(kernel_text(config), config);
+  std::vector<Config> all;
+  for (const auto& [text, config] : kernels) all.push_back(config);
+  return all;
 }
 
 class KernelSample : public ::testing::TestWithParam<SampleCase> {};

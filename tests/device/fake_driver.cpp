@@ -151,6 +151,7 @@ void compute(const FakeFunction& function, const GemmArgs& args) {
 FakeLaunch describe_launch(const CUlaunchConfig& config, int parameters) {
   FakeLaunch launch = {};
   launch.grid = config.gridDimX;
+  launch.splits = config.gridDimY;
   launch.block = config.blockDimX;
   launch.cluster = 1;
   launch.shared_bytes = config.sharedMemBytes;
@@ -161,6 +162,8 @@ FakeLaunch describe_launch(const CUlaunchConfig& config, int parameters) {
       launch.cluster = attribute.value.clusterDim.x;
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
       launch.programmatic = attribute.value.programmaticStreamSerializationAllowed;
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+      launch.cooperative = attribute.value.cooperative;
   }
   return launch;
 }
@@ -414,6 +417,10 @@ CUresult cuStreamSynchronize(CUstream) {
   return CUDA_SUCCESS;
 }
 CUresult cuStreamQuery(CUstream) { return CUDA_SUCCESS; }
+CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
+  *id = reinterpret_cast<std::uintptr_t>(stream);
+  return CUDA_SUCCESS;
+}
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   const bool captures = reinterpret_cast<std::uintptr_t>(stream) > 2 &&
                         reinterpret_cast<FakeStream*>(stream)->capture != nullptr;

@@ -37,10 +37,12 @@ struct FakeTensorMap {
 struct FakeLaunch {
   std::int64_t count;
   unsigned grid;
+  unsigned splits;  // along y
   unsigned block;
   unsigned cluster;  // 1 where the launch had no cluster attribute
   unsigned shared_bytes;
   int programmatic;
+  int cooperative;
   int parameters;  // pointers the kernel took: 1 or 4
 };
 

@@ -45,6 +45,32 @@ TEST(LaunchPlan, SplitKMultipliesTheGrid) {
   EXPECT_EQ(plan->args.split_k, 4);
 }
 
+TEST(LaunchPlan, SplitThroughTheWorkspacePutsTheSplitSlow) {
+  const auto plan = plan_of("sm90_ws:w2.m128.n128.s6.e1.sp2.sk8", problem_of(500, 512, 16384));
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(plan->grid, 16U) << "CTAs that follow each other read the same k range";
+  EXPECT_EQ(plan->splits, 8U);
+  EXPECT_EQ(plan->cluster, 1U);
+  EXPECT_EQ(plan->workspace_bytes, 16 * 8 * 128 * 128 * 4);
+  EXPECT_EQ(plan->counters, 16 * 8);
+  EXPECT_EQ(plan->args.split_k, 8);
+  EXPECT_EQ(plan->args.split_reciprocal, gemmsmith_kernels::reciprocal(8));
+  EXPECT_EQ(plan_of("sm90_ws:n64.e1.sp1.sk4", problem_of(64, 128, 4096))->workspace_bytes, 0);
+}
+
+// A recipe of a plan table may be asked for another problem than it was made for.
+TEST(LaunchPlan, MoreTilesThanCountersAreRefused) {
+  const LaunchRecipe recipe =
+      make_recipe(config_of("sm90_ws:n8.e1.s2.sp2.sk2"), Signature{}, h200());
+  EXPECT_TRUE(make_launch_plan(recipe, problem_of(64, 8 * 1024, 256)));
+  const auto plan = make_launch_plan(recipe, problem_of(64, 8 * 1025, 256));
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(plan.error().what,
+            "64_8200_256 f16/f32 tn has 1025 tiles of 64x8: more than can wait for each other at "
+            "once");
+}
+
 TEST(LaunchPlan, PersistentGridsStopAtTheDevice) {
   const Problem large = problem_of(8192, 8192, 512);
   EXPECT_EQ(plan_of("sm90_ws:w2.m128.n256.s4.ps1", large)->grid, 132U);
@@ -284,12 +310,43 @@ TEST_F(Launching, LaunchesWithClusterAndProgrammaticAttributes) {
   EXPECT_EQ(launched.parameters, 4);
 }
 
+TEST_F(Launching, CtasThatMeetAreLaunchedCooperatively) {
+  auto plan = plan_of("sm90_ws:n32.e1.sp2.sk2.s2", problem_of(64, 64, 256));
+  ASSERT_TRUE(plan) << plan.error().what;
+  auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_});
+  const CUfunction function = function_of("fake sm90_ws");
+  ASSERT_TRUE(prepare(driver_, *plan, function));
+  EXPECT_EQ(launch(driver_, *plan, *bound, function, nullptr), CUDA_ERROR_INVALID_VALUE)
+      << "no scratch";
+  std::array<unsigned, 8> counters = {};
+  use_scratch(*bound, {&c_, counters.data()});
+  ASSERT_EQ(launch(driver_, *plan, *bound, function, nullptr), CUDA_SUCCESS);
+  const FakeLaunch launched = last_launch();
+  EXPECT_EQ(launched.grid, 2U);
+  EXPECT_EQ(launched.splits, 2U);
+  EXPECT_EQ(launched.cluster, 1U);
+  EXPECT_EQ(launched.cooperative, 1);
+  EXPECT_EQ(launched.programmatic, 1);
+}
+
+// The space cannot know how many registers a kernel takes; the driver does.
+TEST_F(Launching, CtasThatMeetMustFitAtOnce) {
+  auto plan = plan_of("sm90_ws:w2.m128.n128.s3.e1.sp2.sk16", problem_of(512, 512, 16384));
+  ASSERT_TRUE(plan) << plan.error().what;
+  const auto prepared = prepare(driver_, *plan, function_of("fake sm90_ws"));
+  ASSERT_FALSE(prepared);
+  EXPECT_EQ(prepared.error().code, ErrorCode::kDevice);
+  EXPECT_EQ(prepared.error().what,
+            "256 blocks that wait for each other do not fit the device at once: it holds 132");
+}
+
 TEST_F(Launching, PlainLaunchesHaveNoAttributes) {
   const auto plan = plan_of("sm80_mma:s2.d0", problem_of(64, 64, 64));
   auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_});
   ASSERT_EQ(launch(driver_, *plan, *bound, function_of("fake sm80_mma"), nullptr), CUDA_SUCCESS);
   EXPECT_EQ(last_launch().cluster, 1U);
   EXPECT_EQ(last_launch().programmatic, 0);
+  EXPECT_EQ(last_launch().cooperative, 0);
   EXPECT_EQ(last_launch().parameters, 1);
 }
 

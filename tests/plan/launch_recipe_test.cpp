@@ -81,6 +81,23 @@ TEST(LaunchRecipe, SplitKIsTheCluster) {
   EXPECT_EQ(recipe.box_rows_b, 128);
 }
 
+// kernels/parts/split_workspace.cuh: every CTA leaves its whole tile, every warp has a counter.
+TEST(LaunchRecipe, SplitThroughTheWorkspaceIsNoCluster) {
+  const LaunchRecipe recipe = recipe_of("sm90_ws:w2.m128.n128.s6.e1.sp2.sk8");
+  EXPECT_EQ(recipe.cluster(), 1);
+  EXPECT_EQ(recipe.split_k, 8);
+  EXPECT_TRUE(recipe.uses_workspace());
+  EXPECT_EQ(recipe.partial_bytes, 128 * 128 * 4);
+  EXPECT_EQ(recipe.tile_counters, 8);
+  EXPECT_EQ(recipe.shared_bytes, 6 * (128 + 128) * 64 * 2 + 16 * 6) << "stages and barriers only";
+  EXPECT_FALSE(recipe.stores_by_tma());
+  EXPECT_FALSE(recipe_of("sm90_ws:n128.e1.sp1.sk4").uses_workspace());
+  const LaunchRecipe half =
+      make_recipe(config_of("sm90_ws:n32.e1.sp2.sk8"), {DataType::kF16, DataType::kF16}, h200());
+  EXPECT_EQ(half.partial_bytes, 64 * 32 * 2);
+  EXPECT_EQ(half.tile_counters, 4);
+}
+
 TEST(LaunchRecipe, PersistentCtasFillTheDeviceInWholeClusters) {
   EXPECT_EQ(recipe_of("sm90_ws:w2.m128.n256.s4.ps1").resident_ctas, 132);
   EXPECT_EQ(recipe_of("sm90_ws:w2.m128.n256.s4.cm2.ps1").resident_ctas, 132);

@@ -196,6 +196,19 @@ TEST(PlanTable, TheWriterRefusesWhatCannotBeServed) {
       << "an empty cubin";
 }
 
+TEST(PlanTable, KernelPlansSayHowMuchWorkspaceTheyNeed) {
+  PlanTableWriter table = writer();
+  const Problem problem = problem_of(512, 512, 16384);
+  ASSERT_TRUE(table.add_kernel_plan(problem, config_of("sm90_ws:w2.m128.n128.s6.e1.sp2.sk8"),
+                                    h200(), kKernel, {}));
+  const auto read = PlanTable::from_bytes(table.bytes().value(), "t.plans");
+  ASSERT_TRUE(read) << read.error().what;
+  const PlanEntry* const entry = read->find(key_of(problem));
+  ASSERT_NE(entry, nullptr);
+  EXPECT_EQ(entry->workspace_bytes, 16 * 8 * 128 * 128 * 4);
+  EXPECT_EQ(entry->recipe.split_k, 8);
+}
+
 TEST(PlanTable, EveryTruncationIsRefused) {
   const std::string bytes = small_table();
   for (std::size_t size = 0; size < bytes.size(); ++size)
@@ -221,8 +234,11 @@ TEST(PlanTable, EveryFlippedBitIsRefused) {
 TEST(PlanTable, RefusalsSayWhy) {
   EXPECT_EQ(error_of(std::string(200, 'x')), refusal("it is not a plan table"));
   std::string newer = small_table();
-  newer[offsetof(PlanFileHeader, version)] = 4;
-  EXPECT_EQ(error_of(newer), refusal("it has format version 4, this gemmsmith reads version 3"));
+  newer[offsetof(PlanFileHeader, version)] = 5;
+  EXPECT_EQ(error_of(newer), refusal("it has format version 5, this gemmsmith reads version 4"));
+  std::string older = small_table();
+  older[offsetof(PlanFileHeader, version)] = 3;
+  EXPECT_EQ(error_of(older), refusal("it has format version 3, this gemmsmith reads version 4"));
   std::string other_order = small_table();
   std::reverse(other_order.begin() + offsetof(PlanFileHeader, byte_order),
                other_order.begin() + offsetof(PlanFileHeader, version));
@@ -255,6 +271,30 @@ TEST(PlanTable, SealedNonsenseIsRefusedByItsMeaning) {
             refusal("plan 2 cannot be launched"));
   EXPECT_EQ(with_entry([](PlanEntry& e) { e.recipe.tile_m = 0; }),
             refusal("plan 2 cannot be launched"));
+  EXPECT_EQ(with_entry([](PlanEntry& e) { e.recipe.split_k = 32; }),
+            refusal("plan 2 cannot be launched"))
+      << "a cluster of 32";
+  EXPECT_EQ(with_entry([](PlanEntry& e) { e.recipe.tile_counters = 8; }),
+            refusal("plan 2 cannot be launched"))
+      << "counters without a workspace";
+  const auto splits = [](LaunchRecipe& recipe) {
+    recipe.split_k = 32;
+    recipe.partial_bytes = recipe.tile_m * recipe.tile_n * 4;
+    recipe.tile_counters = 8;
+  };
+  EXPECT_EQ(with_entry([&](PlanEntry& e) { splits(e.recipe); }), "no error");
+  EXPECT_EQ(with_entry([&](PlanEntry& e) {
+              splits(e.recipe);
+              e.recipe.partial_bytes = 16;
+            }),
+            refusal("plan 2 cannot be launched"))
+      << "it would write beyond its part";
+  EXPECT_EQ(with_entry([&](PlanEntry& e) {
+              splits(e.recipe);
+              e.recipe.resident_ctas = 132;
+            }),
+            refusal("plan 2 cannot be launched"))
+      << "not all of its CTAs would be there";
   EXPECT_EQ(with_entry([](PlanEntry& e) { e.source = PlanSource::kVendor; }),
             refusal("plan 2 is the vendor's and has a kernel"));
   EXPECT_EQ(with_entry([](PlanEntry& e) { e.source = static_cast<PlanSource>(7); }),

@@ -6,6 +6,7 @@
 
 #include "plan/plan_table_writer.h"
 #include "runtime/fixture.h"
+#include "runtime/table_maker.h"
 #include "runtime/translate.h"
 
 namespace {
@@ -85,6 +86,23 @@ TEST_F(AllocationTest, WarmPlansAllocateNothingEvenForNewPointers) {
   EXPECT_EQ(gpu().maps_encoded, encoded);  // bound already
   EXPECT_EQ(allocations_of(other, handle_, 1, 0), 0);
   EXPECT_GT(gpu().maps_encoded, encoded);
+}
+
+TEST_F(AllocationTest, WarmSplitsThroughTheWorkspaceAllocateNothing) {
+  ProductOptions options;
+  options.m = options.n = 64;
+  options.k = 256;
+  Product product(options);
+  const std::string bytes = TableMaker().kernel(product, "sm90_ws:e1.s2.sp2.sk2").bytes();
+  ASSERT_EQ(gemmsmithLoadPlanTableFromMemory(handle_, bytes.data(), bytes.size()),
+            GEMMSMITH_STATUS_SUCCESS);
+  for (const std::size_t workspace : {std::size_t{1} << 15, std::size_t{0}}) {
+    product.workspace_bytes = workspace;
+    ASSERT_EQ(product.run_and_compare(handle_), "");
+    const int on_the_device = gpu().allocations;
+    EXPECT_EQ(allocations_of(product, handle_, 1, 0), 0);
+    EXPECT_EQ(gpu().allocations, on_the_device);
+  }
 }
 
 }  // namespace

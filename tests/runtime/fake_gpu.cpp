@@ -67,6 +67,16 @@ void run_gemm(const FakeModule& kernel, const gemmsmith_kernels::GemmArgs& args)
     }
 }
 
+void use_scratch(const gemmsmith_kernels::GemmArgs& args) {
+  if (args.counters == nullptr) return;
+  FakeGpu& gpu = fake_gpu();
+  gpu.last_workspace = args.workspace;
+  gpu.last_counters = args.counters;
+  if ((*args.counters & 0x7fffffffU) != 0) ++gpu.dirty_counters;
+  *args.counters ^= 0x80000000U;
+  std::memset(args.workspace, 0xa5, 64);
+}
+
 template <class T>
 T parameter(void** parameters, int index) {
   T value;
@@ -103,6 +113,8 @@ CUresult run(CUfunction function, void** parameters) {
   ++gpu.launches;
   if (gpu.skip_work) return CUDA_SUCCESS;
   const auto& kernel = *reinterpret_cast<const FakeModule*>(function);
+  if (kernel.kind == KernelKind::kGemmWithMaps)
+    use_scratch(*static_cast<const gemmsmith_kernels::GemmArgs*>(parameters[3]));
   switch (kernel.kind) {
     case KernelKind::kScale:
       run_scale(parameters);
@@ -143,7 +155,12 @@ int attribute_value(CUdevice_attribute attribute) {
 
 void FakeGpu::reset() {
   launches = modules_loaded = modules_unloaded = maps_encoded = contexts_retained = 0;
-  last_cluster = 0;
+  last_cluster = last_splits = 0;
+  last_cooperative = false;
+  last_workspace = nullptr;
+  last_counters = nullptr;
+  dirty_counters = allocations = 0;
+  fail_allocation = false;
   captures_spoiled = 0;
   another_thread_captures = false;
   fail_module_load = fail_encode = fail_launch = is_capturing = skip_work = false;
@@ -257,7 +274,13 @@ FAKE_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f
   for (unsigned i = 0; i < config->numAttrs; ++i)
     if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
       cluster = config->attrs[i].value.clusterDim.x;
+  bool cooperative = false;
+  for (unsigned i = 0; i < config->numAttrs; ++i)
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+      cooperative = config->attrs[i].value.cooperative != 0;
   fake_gpu().last_cluster = cluster;
+  fake_gpu().last_splits = config->gridDimY;
+  fake_gpu().last_cooperative = cooperative;
   return run(function, parameters);
 }
 FAKE_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned,
@@ -266,6 +289,10 @@ FAKE_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, uns
   return run(function, parameters);
 }
 FAKE_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
+  if (fake_gpu().fail_allocation) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (fake_gpu().is_capturing && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  ++fake_gpu().allocations;
   *address = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
   return CUDA_SUCCESS;
 }
@@ -297,8 +324,9 @@ FAKE_EXPORT CUresult cuMemsetD8Async(CUdeviceptr, unsigned char, std::size_t, CU
 FAKE_EXPORT CUresult cuMemsetD16Async(CUdeviceptr, unsigned short, std::size_t, CUstream) {
   return CUDA_ERROR_NOT_SUPPORTED;
 }
-FAKE_EXPORT CUresult cuMemsetD32Async(CUdeviceptr, unsigned, std::size_t, CUstream) {
-  return CUDA_ERROR_NOT_SUPPORTED;
+FAKE_EXPORT CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, std::size_t count, CUstream) {
+  for (std::size_t i = 0; i < count; ++i) reinterpret_cast<unsigned*>(to)[i] = value;
+  return CUDA_SUCCESS;
 }
 FAKE_EXPORT CUresult cuMemAllocHost_v2(void** memory, std::size_t bytes) {
   *memory = std::malloc(bytes);
@@ -308,8 +336,18 @@ FAKE_EXPORT CUresult cuMemFreeHost(void* memory) {
   std::free(memory);
   return CUDA_SUCCESS;
 }
-FAKE_EXPORT CUresult cuStreamCreate(CUstream*, unsigned) { return CUDA_ERROR_NOT_SUPPORTED; }
-FAKE_EXPORT CUresult cuStreamDestroy_v2(CUstream) { return CUDA_SUCCESS; }
+FAKE_EXPORT CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  *stream = reinterpret_cast<CUstream>(new int);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
+  delete reinterpret_cast<int*>(stream);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
+  *id = reinterpret_cast<std::uintptr_t>(stream);
+  return CUDA_SUCCESS;
+}
 FAKE_EXPORT CUresult cuStreamSynchronize(CUstream) { return CUDA_SUCCESS; }
 FAKE_EXPORT CUresult cuStreamQuery(CUstream) { return CUDA_SUCCESS; }
 FAKE_EXPORT CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {

@@ -16,12 +16,21 @@ struct __attribute__((visibility("default"))) FakeGpu {
   std::atomic<int> maps_encoded{0};
   std::atomic<int> contexts_retained{0};
   std::atomic<unsigned> last_cluster{0};
+  std::atomic<unsigned> last_splits{0};  // of the grid, along y
+  std::atomic<bool> last_cooperative{false};
+  // What the last kernel with counters was given. It turns the first one over, as a real one does,
+  // and writes into the workspace.
+  std::atomic<void*> last_workspace{nullptr};
+  std::atomic<unsigned*> last_counters{nullptr};
+  std::atomic<int> dirty_counters{0};    // launches that found the lower bits not zero
+  std::atomic<int> allocations{0};       // of device memory
   std::atomic<int> captures_spoiled{0};  // loads outside RELAXED mode while another thread captures
 
   // What the next calls do.
   std::atomic<bool> fail_module_load{false};
   std::atomic<bool> fail_encode{false};
   std::atomic<bool> fail_launch{false};
+  std::atomic<bool> fail_allocation{false};
   std::atomic<bool> is_capturing{false};
   std::atomic<bool> another_thread_captures{false};  // in global mode
   // While set, kernels are counted but not computed: for measuring the host's side.

@@ -122,7 +122,42 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"sm90_ws:e1.sk4", "split_agrees"}, Broken{"sm90_ws:e1.sp1", "split_agrees"},
         Broken{"sm90_ws:e1.sp1.sk4.cm2", "split_takes_the_cluster"},
         Broken{"sm90_ws:e1.sp1.sk4.ps1", "split_is_not_persistent"},
+        Broken{"sm90_ws:e1.sp1.sk24", "cluster_holds_the_split"},
+        Broken{"sm90_ws:e1.sp2.sk2", "split_ctas_fit_at_once"},
+        Broken{"sm90_ws:sp2.sk4", "split_stores_directly"},
+        Broken{"sm90_ws:e1.sp2", "split_agrees"},
+        Broken{"sm90_ws:e1.sp2.sk4.cn2", "split_takes_the_cluster"},
+        Broken{"sm90_ws:w2.pp1.ps1.e1.sp2.sk4", "split_takes_the_cluster"},
         Broken{"sm90_ws:w2.pp1", "pingpong_is_persistent"}));
+
+TEST(Sm90Ws, ASplitThroughTheWorkspaceFitsTheDeviceAtOnce) {
+  // 16 tiles: 132 SMs hold 8 CTAs of each, one an SM with this much shared memory.
+  const Problem problem = problem_of(512, 512, 16384);
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s6.e1.sp2.sk8", problem), "legal");
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s6.e1.sp2.sk10", problem), "split_ctas_fit_at_once");
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s3.e1.sp2.sk10", problem), "legal") << "two an SM";
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s6.e1.sp2.sk8.ps1", problem), "split_is_not_persistent");
+  // A staging or exchange area would not leave room for these.
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n256.s4.e1.sp2.sk12", problem), "legal");
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n256.s4.e1.sp1.sk12", problem), "shared_memory_fits");
+  EXPECT_EQ(broken("sm90_ws:e1.sp2.sk32", problem_of(64, 64, 8192)), "legal");
+  EXPECT_EQ(broken("sm90_ws:e1.s2.sp2.sk32", problem_of(64, 64, 1984)), "split_has_k_tiles");
+}
+
+// 320 CTAs of 128 x 256 would be 40 MiB of f32; no card holds so many of them yet.
+TEST(Sm90Ws, PartialSumsFitTheWorkspace) {
+  Target target = *known_target("h200");
+  target.sm_count = 400;
+  const auto config = parse_config("sm90_ws:w2.m128.n256.s4.e1.sp2.sk8", kernel_families());
+  ASSERT_TRUE(config);
+  const Problem fits = problem_of(1024, 1024, 8192);
+  EXPECT_EQ(broken_rule({fits, target}, *config), nullptr);
+  Problem large = problem_of(1024, 1152, 8192);
+  ASSERT_NE(broken_rule({large, target}, *config), nullptr);
+  EXPECT_EQ(broken_rule({large, target}, *config)->id, "split_fits_the_workspace");
+  large.accumulator = DataType::kF16;
+  EXPECT_EQ(broken_rule({large, target}, *config), nullptr) << "half as large";
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Sm80Mma, BrokenRule,

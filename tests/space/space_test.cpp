@@ -95,10 +95,25 @@ TEST(Space, SplitKKernelsAreAmongTheKernels) {
   const Problem problem = problem_of(64, 64, 8192);
   const Target target = *known_target("h200");
   const std::vector<Config> kernels = kernels_of(sm90_ws_family(), {problem, target});
-  EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(),
-                          [](const Config& kernel) { return kernel.at("split") == 1; }));
-  EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(),
-                          [](const Config& kernel) { return kernel.at("split") == 0; }));
+  for (const int split : {0, 1, 2})
+    EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(), [&](const Config& kernel) {
+      return kernel.at("split") == split;
+    })) << split;
+}
+
+// Where the large problem has too many tiles for a kernel, the long one allows it.
+TEST(Space, RoomyProblemsLeaveRoomForEveryKindOfKernel) {
+  const Target target = *known_target("h200");
+  for (const Layout layout : {Layout::kTN, Layout::kNN, Layout::kNT, Layout::kTT})
+    for (const char* text :
+         {"sm90_ws:w2.m256.n128.s4.cm2", "sm90_ws:w2.pp1.m128.n256.s3.ps1", "sm90_ws:e1.sp1.sk2",
+          "sm90_ws:e1.sp2.sk2", "sm90_ws:w2.m256.n256.s3.e1.sp2.sk2"}) {
+      const Config config = *parse_config(text, kernel_families());
+      bool is_legal = false;
+      for (const Problem& problem : roomy_problems({DataType::kF16, DataType::kF16, layout}))
+        is_legal = is_legal || broken_rule({problem, target}, config) == nullptr;
+      EXPECT_TRUE(is_legal) << text << " " << name(layout);
+    }
 }
 
 // A rule that looks at a parameter it does not name would be tested before that has its value.
