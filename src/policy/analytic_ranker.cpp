@@ -17,11 +17,12 @@ namespace {
 // variants of all would take ten times as long and change nothing near the front.
 constexpr std::size_t kKernelsVaried = 96;
 // Of any beginning of the list, no tile and schedule may take more than this share, no family more
-// than that, clusters no more than that: the model is wrong somewhere, and near-twins would be
-// wrong all at once. The first few are free.
+// than that, clusters and splits through the workspace no more than that: the model is wrong
+// somewhere, and near-twins would be wrong all at once. The first few are free.
 constexpr double kTileShare = 0.12;
 constexpr double kFamilyShare = 0.95;
 constexpr double kClusterShare = 0.3;
+constexpr double kWorkspaceShare = 0.5;
 constexpr int kFree = 4;
 // Each further variant of a kernel is ranked as if it were this much slower: where the model sees
 // no difference between tile orders, other kernels come first.
@@ -148,6 +149,8 @@ bool is_cluster(const Config& config) {
   return is_hopper(config) && config.at("cluster_m") * config.at("cluster_n") > 1;
 }
 
+bool uses_workspace(const Config& config) { return is_hopper(config) && config.at("split") == 2; }
+
 // What a config takes a share of, as numbers.
 class Groups {
  public:
@@ -159,7 +162,8 @@ class Groups {
            number(std::string(config.family->name) + schedule(config) + " tile " +
                   std::to_string(config.at("tile_m")) + "x" + std::to_string(config.at("tile_n"))),
            number("family " + std::string(config.family->name)),
-           is_cluster(config) ? number("cluster") : -1});
+           is_cluster(config) ? number("cluster") : -1,
+           uses_workspace(config) ? number("workspace") : -1});
     }
     taken_.resize(numbers_.size());
   }
@@ -175,17 +179,18 @@ class Groups {
     const Of& of = of_[entry];
     // A family's share is wide: it binds only once the list is long enough to give one away.
     return fits(of.tile, kTileShare) && fits(of.cluster, kClusterShare) &&
+           fits(of.workspace, kWorkspaceShare) &&
            (static_cast<double>(list) < 1 / (1 - kFamilyShare) || fits(of.family, kFamilyShare));
   }
   void take(std::size_t entry) {
     const Of& of = of_[entry];
-    for (const int group : {of.kernel, of.tile, of.family, of.cluster})
+    for (const int group : {of.kernel, of.tile, of.family, of.cluster, of.workspace})
       if (group >= 0) ++taken_[static_cast<std::size_t>(group)];
   }
 
  private:
   struct Of {
-    int kernel, tile, family, cluster;  // -1: none
+    int kernel, tile, family, cluster, workspace;  // -1: none
   };
   int number(const std::string& name) {
     return numbers_.emplace(name, static_cast<int>(numbers_.size())).first->second;

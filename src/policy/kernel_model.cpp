@@ -27,11 +27,12 @@ constexpr double kDrainUs = 0.12;
 constexpr double kSplitUs = 0.45;
 constexpr double kSplitRankUs = 0.09;
 constexpr double kClusterUs = 0.3;
-// Until the slowest CTA of a tile has written its partial sums and all have seen it, and the bytes
-// a clock at which an SM writes its own and reads its share. Of a prototype: 256x2048x16384,
-// 512x512x16384 and 256x1024x12288 (docs/experiments.md).
-constexpr double kMeetUs = 0.9;
-constexpr double kWorkspaceBytesPerClock = 32;
+// Four trips to L2, one after the other: a fence behind the partial sums, a counter, a look at it,
+// the first read; then the bytes a clock at which an SM writes its partial sums and reads its
+// share. Of a prototype on 256x2048x16384, 512x512x16384 and 256x1024x12288 (docs/experiments.md,
+// 11).
+constexpr double kMeetUs = 1.5;
+constexpr double kWorkspaceBytesPerClock = 45;
 
 // Under a tensor load the card does not hold its highest clock; near the power limit less still.
 constexpr double kClockShare = 0.8;
