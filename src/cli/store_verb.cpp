@@ -136,6 +136,8 @@ Result<int> write_plan_table(const Store& store, const Environment& environment,
   if (winners.empty())
     return fail(ErrorCode::kBadInput, "{} holds no winner of {}: tune first", store.path().string(),
                 environment.fingerprint);
+  GEMMSMITH_TRY(const compile::KernelSource pack, compile::utility_source("pack.cu", architecture));
+  GEMMSMITH_TRY(const compile::CompiledKernel pack_kernel, compiler.compile(pack));
   std::int64_t plans = 0;
   ProgressLine progress("plans", static_cast<std::int64_t>(winners.size()), session.quiet);
   for (const Winner& winner : winners) {
@@ -163,7 +165,8 @@ Result<int> write_plan_table(const Store& store, const Environment& environment,
                   winner.config, describe(winner.problem));
     GEMMSMITH_CHECK(writer.add_kernel_plan(
         winner.problem, config, device.target,
-        {kernel.cubin, "gemm", kernel.registers, kernel.static_shared_bytes}, validation));
+        {kernel.cubin, "gemm", kernel.registers, kernel.static_shared_bytes, pack_kernel.cubin},
+        validation));
   }
   GEMMSMITH_CHECK(go_on("writing " + file));
   GEMMSMITH_CHECK(writer.write(file));

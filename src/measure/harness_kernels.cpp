@@ -54,6 +54,7 @@ Result<HarnessKernels> HarnessKernels::load(const Driver& driver, const HarnessC
   kernels.sm_count_ = sm_count;
   GEMMSMITH_TRY(kernels.harness_module_, Module::load(driver, cubins.harness, "harness.cu"));
   GEMMSMITH_TRY(kernels.reference_module_, Module::load(driver, cubins.reference, "reference.cu"));
+  GEMMSMITH_TRY(kernels.pack_module_, Module::load(driver, cubins.pack, "pack.cu"));
   const std::pair<const char*, CUfunction*> functions[] = {
       {"fill_normal", &kernels.fill_normal_},
       {"fill_integers", &kernels.fill_integers_},
@@ -70,6 +71,7 @@ Result<HarnessKernels> HarnessKernels::load(const Driver& driver, const HarnessC
     GEMMSMITH_TRY(*function, kernels.harness_module_.function(name));
   }
   GEMMSMITH_TRY(kernels.reference_gemm_, kernels.reference_module_.function("reference_gemm"));
+  GEMMSMITH_TRY(kernels.pack_, kernels.pack_module_.function("pack"));
   return kernels;
 }
 

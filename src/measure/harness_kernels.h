@@ -18,10 +18,11 @@ struct Report {
   std::uint64_t first = ~0ULL;
 };
 
-// The two cubins that the harness is made of.
+// The cubins that the harness is made of, and the one that kernels' packing is done by.
 struct HarnessCubins {
   std::string_view harness;
   std::string_view reference;
+  std::string_view pack;
 };
 
 class HarnessKernels {
@@ -65,6 +66,9 @@ class HarnessKernels {
   Result<void> foreign_pass(CUstream stream, CUdeviceptr floats, std::int64_t count) const;
   Result<void> empty(CUstream stream) const;
 
+  // For plan::launch().
+  CUfunction pack() const { return pack_; }
+
  private:
   Result<void> launch(CUfunction function, std::int64_t work, CUstream stream, void** arguments,
                       const char* doing) const;
@@ -73,6 +77,7 @@ class HarnessKernels {
   int sm_count_ = 0;
   Module harness_module_;
   Module reference_module_;
+  Module pack_module_;
   CUfunction fill_normal_ = nullptr;
   CUfunction fill_integers_ = nullptr;
   CUfunction fill_pattern_ = nullptr;
@@ -85,6 +90,7 @@ class HarnessKernels {
   CUfunction foreign_pass_ = nullptr;
   CUfunction empty_kernel_ = nullptr;
   CUfunction reference_gemm_ = nullptr;
+  CUfunction pack_ = nullptr;
 };
 
 }  // namespace gemmsmith

@@ -33,7 +33,7 @@ class KernelProvider {
                                                   const std::string& architecture) = 0;
   virtual Result<std::string> cubin(const Config& config, const Problem& problem,
                                     const std::string& architecture) = 0;
-  // "harness.cu", "reference.cu".
+  // "harness.cu", "reference.cu", "pack.cu".
   virtual Result<std::string> utility_cubin(const std::string& file,
                                             const std::string& architecture) = 0;
 };

@@ -4,8 +4,8 @@ namespace gemmsmith {
 
 Result<void> KernelLaunch::enqueue(const plan::Operands& operands, CUstream stream) {
   GEMMSMITH_TRY(plan::BoundLaunch bound, plan::bind(driver_, plan_, operands));
-  plan::use_scratch(bound, scratch_);
-  return check(driver_, plan::launch(driver_, plan_, bound, function_, stream),
+  GEMMSMITH_CHECK(plan::use_scratch(driver_, plan_, bound, scratch_));
+  return check(driver_, plan::launch(driver_, plan_, bound, functions_, stream),
                "launching a kernel");
 }
 

@@ -16,18 +16,18 @@ class Launch {
   virtual Result<void> enqueue(const plan::Operands& operands, CUstream stream) = 0;
 };
 
-// One of our kernels. The function's module must outlive it.
+// One of our kernels. The functions' modules must outlive it.
 class KernelLaunch : public Launch {
  public:
-  KernelLaunch(const Driver& driver, plan::LaunchPlan plan, CUfunction function,
+  KernelLaunch(const Driver& driver, plan::LaunchPlan plan, plan::Functions functions,
                plan::Scratch scratch)
-      : driver_(driver), plan_(plan), function_(function), scratch_(scratch) {}
+      : driver_(driver), plan_(plan), functions_(functions), scratch_(scratch) {}
   Result<void> enqueue(const plan::Operands& operands, CUstream stream) override;
 
  private:
   const Driver& driver_;
   plan::LaunchPlan plan_;
-  CUfunction function_;
+  plan::Functions functions_;
   plan::Scratch scratch_;
 };
 

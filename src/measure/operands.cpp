@@ -14,15 +14,6 @@ constexpr std::int64_t kTimingBandBytes = 1024;
 
 }  // namespace
 
-MatrixShape stored_a(const Problem& p) {
-  return a_is_k_contiguous(p.layout) ? MatrixShape{p.m, p.k, p.lda} : MatrixShape{p.k, p.m, p.lda};
-}
-MatrixShape stored_b(const Problem& p) {
-  return b_is_k_contiguous(p.layout) ? MatrixShape{p.n, p.k, p.ldb} : MatrixShape{p.k, p.n, p.ldb};
-}
-MatrixShape stored_c(const Problem& p) { return {p.m, p.n, p.ldc}; }
-MatrixShape stored_d(const Problem& p) { return {p.m, p.n, p.ldd}; }
-
 Region place(const MatrixShape& shape, int alignment, std::int64_t at, std::int64_t band_bytes) {
   constexpr std::int64_t kElementBytes = 2;
   Region region;

@@ -353,8 +353,8 @@ Result<std::unique_ptr<Launch>> ProblemBench::make_launch(const Candidate& candi
                 plan::make_launch_plan(candidate.config, problem_, session_.target()));
   GEMMSMITH_CHECK(plan::prepare(session_.driver(), plan, function));
   GEMMSMITH_TRY(const plan::Scratch scratch, session_.scratch_for(plan));
-  return std::unique_ptr<Launch>(
-      std::make_unique<KernelLaunch>(session_.driver(), plan, function, scratch));
+  return std::unique_ptr<Launch>(std::make_unique<KernelLaunch>(
+      session_.driver(), plan, plan::Functions{function, session_.kernels.pack()}, scratch));
 }
 
 Result<bool> ProblemBench::verified(Launch& launch, Effort effort, Measurement& row,

@@ -105,13 +105,15 @@ class Worker {
                   channel_.receive_bytes(request.at("harness").get<std::size_t>(), std::nullopt));
     GEMMSMITH_TRY(const std::string reference,
                   channel_.receive_bytes(request.at("reference").get<std::size_t>(), std::nullopt));
+    GEMMSMITH_TRY(const std::string pack,
+                  channel_.receive_bytes(request.at("pack").get<std::size_t>(), std::nullopt));
     // Opening times, too: the empty kernel.
     GEMMSMITH_TRY(const Driver* const driver, load_driver());
     GEMMSMITH_TRY(const DeviceInfo info, query_device(*driver, request.at("device").get<int>()));
     GEMMSMITH_TRY(const std::optional<DeviceLock> alone, take_device(info.uuid));
-    GEMMSMITH_TRY(bench_,
-                  CudaBench::open(request.at("device").get<int>(), settings, {harness, reference},
-                                  request.at("run").get<std::string>()));
+    GEMMSMITH_TRY(
+        bench_, CudaBench::open(request.at("device").get<int>(), settings,
+                                {harness, reference, pack}, request.at("run").get<std::string>()));
     return done({{"cublas", bench_->device().cublas_version}});
   }
 

@@ -3,8 +3,8 @@
 // candidate is to blame when it dies.
 //
 // Requests: {"op":"hello","device":N}, answered without touching the GPU;
-// {"op":"open","device":N,"settings":{},"run":"","harness":bytes,"reference":bytes} then the two
-// cubins; {"op":"kernel","hash":"","bytes":N} then the cubin; {"op":"baselines"|
+// {"op":"open","device":N,"settings":{},"run":"","harness":bytes,"reference":bytes,"pack":bytes}
+// then the three cubins; {"op":"kernel","hash":"","bytes":N} then the cubin; {"op":"baselines"|
 // "vendor_configs"|"screen"|"finals"|"accuracy"|"serve","problem":{},...}. Replies:
 // {"begin":[i,...]}, {"need":[hash]}, {"result":i,"rows":[]}, {"alive":true}, and one of
 // {"done":{}} or {"error":{}} to end each request.

@@ -123,10 +123,12 @@ Result<void> WorkerBench::open_worker() {
   GEMMSMITH_TRY(const std::string harness, kernels_->utility_cubin("harness.cu", architecture_));
   GEMMSMITH_TRY(const std::string reference,
                 kernels_->utility_cubin("reference.cu", architecture_));
+  GEMMSMITH_TRY(const std::string pack, kernels_->utility_cubin("pack.cu", architecture_));
   const json open = {
-      {"op", "open"},      {"device", ordinal_},        {"settings", messages::to_json(settings_)},
-      {"run", run_name()}, {"harness", harness.size()}, {"reference", reference.size()}};
-  GEMMSMITH_TRY(const std::string opened, ask(open.dump(), harness + reference));
+      {"op", "open"},       {"device", ordinal_},        {"settings", messages::to_json(settings_)},
+      {"run", run_name()},  {"harness", harness.size()}, {"reference", reference.size()},
+      {"pack", pack.size()}};
+  GEMMSMITH_TRY(const std::string opened, ask(open.dump(), harness + reference + pack));
   return reading([&]() -> Result<void> {
     device_.cublas_version = json::parse(opened).value("cublas", std::string());
     return {};

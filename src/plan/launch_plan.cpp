@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/numbers.h"
+#include "space/packing.h"
 
 namespace gemmsmith::plan {
 namespace {
@@ -17,7 +18,8 @@ constexpr int kLoadBytes = 16;  // one cp.async, and the unit of TMA's addresses
 constexpr int kBoxColumns = 64;
 constexpr std::int64_t kMaxCtas = std::numeric_limits<std::int32_t>::max();
 constexpr std::size_t kMostAttributes = 2;
-constexpr int kPortableCluster = 8;  // larger clusters must be asked for
+constexpr std::int64_t kCopyAlignment = 128;  // of packed operands in the workspace
+constexpr int kPortableCluster = 8;           // larger clusters must be asked for
 
 Result<void> check_strides(const LaunchRecipe& recipe, const Problem& problem) {
   const std::int64_t unit = kLoadBytes / size_bytes(problem.type);
@@ -27,8 +29,8 @@ Result<void> check_strides(const LaunchRecipe& recipe, const Problem& problem) {
                 "the kernel cannot launch on {}: ld{} {} is not a multiple of {} elements",
                 describe(problem), operand, ld, unit);
   };
-  GEMMSMITH_CHECK(check("a", problem.lda));
-  GEMMSMITH_CHECK(check("b", problem.ldb));
+  if ((recipe.pack & kPackA) == 0) GEMMSMITH_CHECK(check("a", problem.lda));
+  if ((recipe.pack & kPackB) == 0) GEMMSMITH_CHECK(check("b", problem.ldb));
   if (!recipe.stores_by_tma()) return {};
   GEMMSMITH_CHECK(check("d", problem.ldd));
   // A TMA store clips at D's edge in whole 16-byte chunks: it would write into the rows' padding.
@@ -36,6 +38,14 @@ Result<void> check_strides(const LaunchRecipe& recipe, const Problem& problem) {
   return fail(ErrorCode::kUnsupported,
               "the kernel cannot launch on {}: n is not a multiple of {} elements",
               describe(problem), unit);
+}
+
+// Leading dimensions as the kernel reads the operands: of the copies where they are packed.
+std::int64_t lda_of(const LaunchRecipe& recipe, const Problem& problem) {
+  return (recipe.pack & kPackA) != 0 ? packed(stored_a(problem)).ld : problem.lda;
+}
+std::int64_t ldb_of(const LaunchRecipe& recipe, const Problem& problem) {
+  return (recipe.pack & kPackB) != 0 ? packed(stored_b(problem)).ld : problem.ldb;
 }
 
 // The tile order, and what tile_at() in the kernels divides by; counts are of clusters.
@@ -58,8 +68,8 @@ void fill_order(const LaunchRecipe& recipe, gemmsmith_kernels::GemmArgs& args) {
 
 void fill_args(const LaunchRecipe& recipe, const Problem& problem,
                gemmsmith_kernels::GemmArgs& args) {
-  args.lda = problem.lda;
-  args.ldb = problem.ldb;
+  args.lda = lda_of(recipe, problem);
+  args.ldb = ldb_of(recipe, problem);
   args.ldc = problem.ldc;
   args.ldd = problem.ldd;
   args.alpha = problem.alpha;
@@ -85,13 +95,24 @@ TensorMapShape operand_map(bool along_k, std::int64_t size, std::int64_t k, std:
 void fill_maps(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& plan) {
   if (!recipe.has_tensor_maps()) return;
   plan.has_tensor_maps = true;
-  plan.map_a = operand_map(a_is_k_contiguous(problem.layout), problem.m, problem.k, problem.lda,
+  plan.map_a = operand_map(a_is_k_contiguous(problem.layout), problem.m, problem.k, plan.args.lda,
                            recipe.box_rows_a, kBoxColumns);
-  plan.map_b = operand_map(b_is_k_contiguous(problem.layout), problem.n, problem.k, problem.ldb,
+  plan.map_b = operand_map(b_is_k_contiguous(problem.layout), problem.n, problem.k, plan.args.ldb,
                            recipe.box_rows_b, recipe.box_columns_b);
   if (!recipe.stores_by_tma()) return;
   plan.stores_by_tma = true;
   plan.map_d = {problem.m, problem.n, problem.ldd, recipe.box_rows_d, recipe.box_columns_d};
+}
+
+Result<void> add_packing(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& plan) {
+  if (recipe.pack == 0) return {};
+  plan.packing = make_packing(recipe.pack, problem, round_up(plan.workspace_bytes, kCopyAlignment));
+  plan.workspace_bytes = plan.packing.end;
+  // The kernel counts chunks in 32 bits; and nobody gives so much workspace.
+  if (plan.workspace_bytes <= std::numeric_limits<std::int32_t>::max()) return {};
+  return fail(ErrorCode::kUnsupported,
+              "{} takes {} bytes of workspace for packed operands: more than a launch can pack",
+              describe(problem), plan.workspace_bytes);
 }
 
 CUtensorMapSwizzle swizzle_of(int row_bytes) {
@@ -160,7 +181,7 @@ CUlaunchConfig launch_config(const LaunchPlan& plan, CUstream stream,
     attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
   }
   // All CTAs or none: two launches that each held a part of the device would wait for ever.
-  if (plan.workspace_bytes > 0) {
+  if (plan.counters > 0) {
     CUlaunchAttribute& attribute = attributes[config.numAttrs++];
     attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
     attribute.value.cooperative = 1;
@@ -184,6 +205,25 @@ Result<void> add_workspace(const LaunchRecipe& recipe, const Problem& problem, s
   plan.counters = static_cast<int>(counters);
   plan.workspace_bytes = tiles * recipe.split_k * recipe.partial_bytes;
   return {};
+}
+
+CUresult launch_pack(const Driver& driver, const LaunchPlan& plan,
+                     gemmsmith_kernels::PackArgs& args, CUfunction function, CUstream stream) {
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CUlaunchAttribute attribute = {};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config = {};
+  config.gridDimX = plan.packing.grid;
+  config.gridDimY = plan.packing.operands;
+  config.gridDimZ = 1;
+  config.blockDimX = gemmsmith_kernels::kPackThreads;
+  config.blockDimY = config.blockDimZ = 1;
+  config.hStream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = plan.programmatic ? 1 : 0;
+  void* parameters[] = {&args};
+  return driver.LaunchKernelEx(&config, function, parameters, nullptr);
 }
 
 // CTAs of this launch that the current device holds at once.
@@ -249,7 +289,9 @@ Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& p
   plan.type = problem.type;
   fill_maps(recipe, problem, plan);
   const int element_bytes = size_bytes(problem.type);
-  plan.needs = {kLoadBytes, kLoadBytes, element_bytes,
+  GEMMSMITH_CHECK(add_packing(recipe, problem, plan));
+  plan.needs = {plan.packing.packs_a ? element_bytes : kLoadBytes,
+                plan.packing.packs_b ? element_bytes : kLoadBytes, element_bytes,
                 plan.stores_by_tma ? kLoadBytes : element_bytes};
   return plan;
 }
@@ -267,26 +309,54 @@ Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Ope
   bound.args.b = operands.b;
   bound.args.c = operands.c;
   bound.args.d = operands.d;
-  if (plan.has_tensor_maps) {
+  bound.pack = plan.packing.args;
+  set_sources(plan.packing, operands.a, operands.b, bound.pack);
+  if (plan.has_tensor_maps && !plan.packing.packs_a)
     GEMMSMITH_CHECK(encode(driver, plan.map_a, plan.type, operands.a, "A", bound.map_a));
+  if (plan.has_tensor_maps && !plan.packing.packs_b)
     GEMMSMITH_CHECK(encode(driver, plan.map_b, plan.type, operands.b, "B", bound.map_b));
-  }
   if (plan.stores_by_tma)
     GEMMSMITH_CHECK(encode(driver, plan.map_d, plan.type, operands.d, "D", bound.map_d));
   return bound;
 }
 
+Result<void> use_scratch(const Driver& driver, const LaunchPlan& plan, BoundLaunch& bound,
+                         const Scratch& scratch) {
+  bound.args.counters = scratch.counters;
+  if (bound.args.workspace == scratch.workspace) return {};
+  bound.args.workspace = scratch.workspace;
+  const Packing& packing = plan.packing;
+  if (!packing.is_needed()) return {};
+  set_copies(packing, scratch.workspace, bound.pack);
+  char* const start = static_cast<char*>(scratch.workspace);
+  if (packing.packs_a) {
+    bound.args.a = start + packing.at_a;
+    if (plan.has_tensor_maps)
+      GEMMSMITH_CHECK(encode(driver, plan.map_a, plan.type, bound.args.a, "A", bound.map_a));
+  }
+  if (packing.packs_b) {
+    bound.args.b = start + packing.at_b;
+    if (plan.has_tensor_maps)
+      GEMMSMITH_CHECK(encode(driver, plan.map_b, plan.type, bound.args.b, "B", bound.map_b));
+  }
+  return {};
+}
+
 CUresult launch(const Driver& driver, const LaunchPlan& plan, BoundLaunch& bound,
-                CUfunction function, CUstream stream) {
-  if (plan.workspace_bytes > 0 &&
-      (bound.args.workspace == nullptr || bound.args.counters == nullptr))
+                const Functions& functions, CUstream stream) {
+  if ((plan.workspace_bytes > 0 && bound.args.workspace == nullptr) ||
+      (plan.counters > 0 && bound.args.counters == nullptr))
     return CUDA_ERROR_INVALID_VALUE;
+  if (plan.packing.is_needed()) {
+    const CUresult packed = launch_pack(driver, plan, bound.pack, functions.pack, stream);
+    if (packed != CUDA_SUCCESS) return packed;
+  }
   std::array<CUlaunchAttribute, kMostAttributes> attributes = {};
   const CUlaunchConfig config = launch_config(plan, stream, attributes);
   void* with_maps[] = {&bound.map_a, &bound.map_b, &bound.map_d, &bound.args};
   void* without_maps[] = {&bound.args};
-  return driver.LaunchKernelEx(&config, function, plan.has_tensor_maps ? with_maps : without_maps,
-                               nullptr);
+  return driver.LaunchKernelEx(&config, functions.gemm,
+                               plan.has_tensor_maps ? with_maps : without_maps, nullptr);
 }
 
 Result<void> prepare(const Driver& driver, LaunchPlan& plan, CUfunction function) {
@@ -308,9 +378,9 @@ Result<void> prepare(const Driver& driver, LaunchPlan& plan, CUfunction function
         driver,
         driver.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
         "allowing clusters above 8"));
-  if (!plan.persistent && plan.workspace_bytes == 0) return {};
+  if (!plan.persistent && plan.counters == 0) return {};
   GEMMSMITH_TRY(const std::int64_t resident, resident_ctas(driver, plan, function));
-  if (plan.workspace_bytes > 0) {
+  if (plan.counters > 0) {
     const std::int64_t ctas = std::int64_t{plan.grid} * plan.splits;
     if (ctas <= resident) return {};
     return fail(ErrorCode::kDevice,

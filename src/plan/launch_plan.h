@@ -8,6 +8,7 @@
 #include "device/driver.h"
 #include "kernels/parts/args.cuh"
 #include "plan/launch_recipe.h"
+#include "plan/packing.h"
 #include "space/family.h"
 
 namespace gemmsmith::plan {
@@ -33,11 +34,11 @@ struct LaunchPlan {
   bool has_tensor_maps = false;
   DataType type = DataType::kF16;
   TensorMapShape map_a, map_b, map_d;
-  bool stores_by_tma = false;  // map_d is used
-  bool persistent = false;     // the grid is bounded by what the device holds at once
-  // What the CTAs meet through; 0 where they do not. Such a launch is cooperative.
-  std::int64_t workspace_bytes = 0;
-  int counters = 0;
+  bool stores_by_tma = false;        // map_d is used
+  bool persistent = false;           // the grid is bounded by what the device holds at once
+  std::int64_t workspace_bytes = 0;  // partial sums, then packed operands
+  int counters = 0;  // that CTAs meet through: such a launch is cooperative. 0: they do not meet
+  Packing packing;
   Alignment needs = {};                   // bytes that the base pointers must be multiples of
   gemmsmith_kernels::GemmArgs args = {};  // pointers null, scalars from the problem
 };
@@ -66,7 +67,7 @@ constexpr int kMostCounters = 4096;
 // counters must be zero before their first use and are then left to the kernels, whichever they
 // are.
 struct Scratch {
-  void* workspace = nullptr;  // a multiple of 16 bytes
+  void* workspace = nullptr;  // a multiple of 128 bytes
   unsigned* counters = nullptr;
 };
 
@@ -75,6 +76,7 @@ struct Scratch {
 struct alignas(64) BoundLaunch {
   gemmsmith_kernels::TensorMap map_a, map_b, map_d;
   gemmsmith_kernels::GemmArgs args;
+  gemmsmith_kernels::PackArgs pack;
 };
 
 // Encodes tensor maps. kBadInput where a pointer is null or misaligned for the plan: names the
@@ -82,16 +84,21 @@ struct alignas(64) BoundLaunch {
 // use_scratch().
 Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Operands& operands);
 
-// Before launching a plan with workspace_bytes, which the scratch must have.
-inline void use_scratch(BoundLaunch& bound, const Scratch& scratch) {
-  bound.args.workspace = scratch.workspace;
-  bound.args.counters = scratch.counters;
-}
+// Before launching a plan with workspace_bytes, which the scratch must have. Costs nothing while
+// the workspace stays the same; else what is packed gets new tensor maps.
+Result<void> use_scratch(const Driver& driver, const LaunchPlan& plan, BoundLaunch& bound,
+                         const Scratch& scratch);
 
-// One cuLaunchKernelEx. No allocation, no lock. The function must have been through prepare().
-// CUDA_ERROR_INVALID_VALUE where the plan's scratch is missing.
+// What a plan's launches run. `pack` may be null where nothing is packed.
+struct Functions {
+  CUfunction gemm = nullptr;
+  CUfunction pack = nullptr;
+};
+
+// One cuLaunchKernelEx, or two where operands are packed. No allocation, no lock. The function must
+// have been through prepare(). CUDA_ERROR_INVALID_VALUE where the plan's scratch is missing.
 CUresult launch(const Driver& driver, const LaunchPlan& plan, BoundLaunch& bound,
-                CUfunction function, CUstream stream);
+                const Functions& functions, CUstream stream);
 
 // Once after loading: sets the function's dynamic shared memory limit, allows clusters above 8, and
 // lowers a persistent plan's grid to what the device holds at once: CTAs beyond that would start

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "plan/mapped_file.h"
 #include "plan/plan_table_layout.h"
+#include "space/packing.h"
 
 namespace gemmsmith::plan {
 namespace {
@@ -138,7 +139,7 @@ bool is_sound(const LaunchRecipe& recipe) {
          is_within(recipe.box_columns_d, 0, recipe.has_tensor_maps() ? 64 : 0) &&
          is_within(recipe.box_rows_d, 0, recipe.stores_by_tma() ? 256 : 0) &&
          (recipe.box_rows_d > 0) == (recipe.box_columns_d > 0) &&
-         is_within(recipe.programmatic, 0, 1);
+         is_within(recipe.programmatic, 0, 1) && is_within(recipe.pack, 0, kPackA | kPackB);
 }
 
 bool is_figure(float value) { return std::isfinite(value) && value >= 0; }
@@ -153,9 +154,13 @@ Result<void> check_entry(const View& view, const PlanEntry& entry, std::size_t i
     case PlanSource::kKernel:
       if (entry.kernel >= view.kernels.size()) return unsound("plan {} has no kernel", index);
       if (!is_sound(entry.recipe)) return unsound("plan {} cannot be launched", index);
+      if (entry.recipe.pack != 0 ? entry.pack_kernel >= view.kernels.size()
+                                 : entry.pack_kernel != PlanEntry::kNoKernel)
+        return unsound("plan {} has no kernel for packing, or one too many", index);
       return {};
     case PlanSource::kVendor:
-      if (entry.kernel != PlanEntry::kNoKernel || !(entry.recipe == LaunchRecipe{}))
+      if (entry.kernel != PlanEntry::kNoKernel || entry.pack_kernel != PlanEntry::kNoKernel ||
+          !(entry.recipe == LaunchRecipe{}))
         return unsound("plan {} is the vendor's and has a kernel", index);
       return {};
   }

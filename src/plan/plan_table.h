@@ -62,7 +62,8 @@ struct PlanEntry {
   float ratio_chained = 0;  // time of lt_tuned over this plan's, when it was validated
   float ratio_foreign = 0;
   std::int64_t workspace_bytes = 0;
-  LaunchRecipe recipe;  // for kKernel; as constructed otherwise
+  LaunchRecipe recipe;                    // for kKernel; as constructed otherwise
+  std::uint32_t pack_kernel = kNoKernel;  // index, where the recipe packs operands
 
   static constexpr std::uint32_t kNoKernel = 0xffffffffU;
 };

@@ -43,6 +43,17 @@ bool fits(std::int64_t value) {
   return value > 0 && value <= std::numeric_limits<std::int32_t>::max();
 }
 
+std::string key_of(const PlanTableWriter::Kernel& kernel) {
+  return hash128_hex(kernel.cubin) + kernel.function;
+}
+
+PlanTableWriter::Kernel packing_kernel(const std::string& cubin) { return {cubin, "pack"}; }
+
+PlanTableWriter::Kernel copy_of(const PlanKernel& kernel) {
+  return {std::string(kernel.cubin), std::string(kernel.function), kernel.registers,
+          kernel.static_shared_bytes};
+}
+
 }  // namespace
 
 Result<void> PlanTableWriter::add(const Problem& problem, Plan plan, const Validation& validation) {
@@ -82,10 +93,22 @@ Result<void> PlanTableWriter::add_kernel_plan(const Problem& problem, const Conf
   GEMMSMITH_TRY(const LaunchPlan launch, make_launch_plan(plan.entry.recipe, problem));
   plan.entry.workspace_bytes = launch.workspace_bytes;
   plan.config = to_text(config);
-  plan.kernel = hash128_hex(kernel.cubin) + kernel.function;
-  GEMMSMITH_CHECK(add(problem, plan, validation));
-  kernels_.emplace(plan.kernel, kernel);
+  const bool packs = plan.entry.recipe.pack != 0;
+  if (packs && kernel.pack_cubin.empty())
+    return fail(ErrorCode::kBadInput, "{} packs operands and came without the kernel for that",
+                to_text(config));
+  plan.kernel = key_of(kernel);
+  if (packs) plan.pack_kernel = key_of(packing_kernel(kernel.pack_cubin));
+  GEMMSMITH_CHECK(add(problem, std::move(plan), validation));
+  keep(kernel);
+  if (packs) keep(packing_kernel(kernel.pack_cubin));
   return {};
+}
+
+std::string PlanTableWriter::keep(Kernel kernel) {
+  std::string key = key_of(kernel);
+  kernels_.emplace(key, std::move(kernel));
+  return key;
 }
 
 Result<void> PlanTableWriter::add_vendor_plan(const Problem& problem, const std::string& config,
@@ -106,11 +129,8 @@ Result<void> PlanTableWriter::add_copy(const PlanTable& table, const PlanEntry& 
   plan.entry = entry;
   plan.config = table.text(entry);
   if (entry.source == PlanSource::kKernel) {
-    const PlanKernel kernel = table.kernel(entry.kernel);
-    Kernel copy = {std::string(kernel.cubin), std::string(kernel.function), kernel.registers,
-                   kernel.static_shared_bytes};
-    plan.kernel = hash128_hex(copy.cubin) + copy.function;
-    kernels_.emplace(plan.kernel, std::move(copy));
+    plan.kernel = keep(copy_of(table.kernel(entry.kernel)));
+    if (entry.recipe.pack != 0) plan.pack_kernel = keep(copy_of(table.kernel(entry.pack_kernel)));
   }
   if (!plans_.emplace(entry.key, std::move(plan)).second)
     return fail(ErrorCode::kBadInput, "a plan table holds one plan a problem; {} is one of two",
@@ -153,6 +173,7 @@ Result<std::string> PlanTableWriter::bytes() const {
     PlanEntry entry = plan.entry;
     entry.config = strings.offset(plan.config);
     if (entry.source == PlanSource::kKernel) entry.kernel = kernel_index.at(plan.kernel);
+    if (!plan.pack_kernel.empty()) entry.pack_kernel = kernel_index.at(plan.pack_kernel);
     append(entries, entry);
   }
 

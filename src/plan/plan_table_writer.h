@@ -29,6 +29,7 @@ class PlanTableWriter {
     std::string function = "gemm";
     int registers = 0;
     int static_shared_bytes = 0;
+    std::string pack_cubin = {};  // of kernels/pack.cu; needed where the config packs operands
   };
   struct Validation {
     double expected_us = 0;
@@ -52,9 +53,11 @@ class PlanTableWriter {
   struct Plan {
     PlanEntry entry;
     std::string config;
-    std::string kernel;  // key into kernels_
+    std::string kernel;       // key into kernels_
+    std::string pack_kernel;  // the same; empty where nothing is packed
   };
   Result<void> add(const Problem& problem, Plan plan, const Validation& validation);
+  std::string keep(Kernel kernel);  // its key
 
   PlanTableOrigin origin_;
   std::map<PlanKey, Plan> plans_;

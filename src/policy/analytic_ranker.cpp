@@ -9,6 +9,7 @@
 
 #include "policy/kernel_catalogue.h"
 #include "policy/kernel_model.h"
+#include "space/packing.h"
 
 namespace gemmsmith::policy {
 namespace {
@@ -63,12 +64,14 @@ class LaunchVariants {
   std::vector<Config> plain(const Config& kernel) const {
     std::vector<Config> launches;
     for (const int split_k : splits(kernel))
-      for (const int persistent : persistences(kernel)) {
-        Config launch = kernel;
-        if (is_hopper(kernel)) launch.set("split_k", split_k);
-        launch.set("persistent", persistent);
-        launches.push_back(std::move(launch));
-      }
+      for (const int persistent : persistences(kernel))
+        for (const int pack : packs()) {
+          Config launch = kernel;
+          if (is_hopper(kernel)) launch.set("split_k", split_k);
+          launch.set("persistent", persistent);
+          launch.set("pack", pack);
+          launches.push_back(std::move(launch));
+        }
     return launches;
   }
 
@@ -99,6 +102,14 @@ class LaunchVariants {
       return static_cast<double>((size + tile - 1) / tile);
     };
     return count(problem_.m, config.at("tile_m")) * count(problem_.n, config.at("tile_n"));
+  }
+
+  // What must be packed, and with it what may gain by it.
+  std::vector<int> packs() const {
+    const int must = needed_pack(problem_);
+    const int may = useful_pack(problem_);
+    if (must == may) return {must};
+    return {must, may};
   }
 
   std::vector<int> splits(const Config& kernel) const {

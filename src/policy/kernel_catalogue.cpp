@@ -165,11 +165,20 @@ std::vector<HopperRow> hopper_rows() {
 // The same tiles again, fewer, with an epilogue that needs nothing of D.
 std::vector<HopperRow> hopper_direct_rows() {
   std::vector<HopperRow> rows;
-  for (const int n : {16, 32, 64, 128}) rows.push_back({Kind::kSingle, 64, n, 64, {2, 4}});
-  for (const int n : {32, 64}) rows.push_back({Kind::kSingle, 64, n, 128, {4}});
+  for (const int n : {16, 32, 64, 128}) rows.push_back({Kind::kSingle, 64, n, 64, {2, 4, 8}});
+  for (const int n : {8, 16, 32, 64}) rows.push_back({Kind::kSingle, 64, n, 128, {2, 4, 6}});
   for (const int n : {64, 128, 192, 256}) rows.push_back({Kind::kCooperative, 128, n, 64, {4}});
-  rows.push_back({Kind::kCooperative, 256, 128, 64, {4}});
-  rows.push_back({Kind::kPingpong, 128, 128, 64, {4}});
+  rows.push_back({Kind::kCooperative, 128, 64, 64, {8}});
+  rows.push_back({Kind::kCooperative, 128, 128, 64, {6}});
+  rows.push_back({Kind::kCooperative, 128, 256, 64, {4}, {{2, 1}, {1, 2}}});
+  rows.push_back({Kind::kCooperative, 64, 256, 64, {4}});
+  rows.push_back({Kind::kCooperative, 192, 128, 64, {4}});
+  rows.push_back({Kind::kCooperative, 256, 128, 64, {4}, kEveryCluster});
+  rows.push_back({Kind::kCooperative, 256, 192, 64, {3}, {{2, 1}}});
+  rows.push_back({Kind::kPingpong, 64, 128, 64, {4}});
+  rows.push_back({Kind::kPingpong, 128, 64, 64, {8}});
+  rows.push_back({Kind::kPingpong, 128, 128, 64, {4, kMostThatFit}});
+  rows.push_back({Kind::kPingpong, 128, 192, 64, {4}});
   return rows;
 }
 

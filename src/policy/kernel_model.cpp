@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/numbers.h"
+#include "space/packing.h"
 
 namespace gemmsmith::policy {
 namespace {
@@ -57,6 +58,10 @@ constexpr double kL2LatencyClocks = 870;
 constexpr double kMemoryLatencyClocks = 620;
 // A stage is held this many k tiles: its own multiplication and the next one's start.
 constexpr double kHeldTiles = 2.3;
+// The launch before the kernel that copies operands, and what it reads and writes a second, mostly
+// in L2. Assumed.
+constexpr double kPackUs = 1.3;
+constexpr double kPackBytesPerS = 3.5e12;
 // Every CTA of a cluster must have freed a stage before a multicast load may fill it. Assumed: the
 // measured clusters freed stages with a fence of the whole GPU (1500 clocks and 80 % here,
 // kClusterUs 0.8), which the kernels have lost since.
@@ -207,6 +212,17 @@ double cold_share(const Problem& problem, const Windows& windows) {
   return once / windows.rows_and_columns;
 }
 
+// Cache lines that 128 bytes of the operand lie in.
+double lines_a_row(const MatrixShape& operand, int alignment, int is_packed) {
+  return is_packed != 0 || has_whole_cache_lines(operand, alignment) ? 1 : 2;
+}
+
+double pack_us(const Problem& problem, int pack) {
+  if (pack == 0) return 0;
+  const auto bytes = static_cast<double>(packed_bytes(problem, pack));
+  return kPackUs + 2 * bytes / kPackBytesPerS * 1e6;
+}
+
 struct Round {
   double loop_us = 0;
   double epilogue_us = 0;
@@ -219,8 +235,10 @@ Round round_time(const Problem& problem, const KernelShape& kernel, const Target
   const double clock_hz = target.sm_clock_mhz * 1e6 * kClockShare;
   const TileClocks clocks = kernel.wgmma ? wgmma_clocks(kernel) : mma_clocks(kernel, target);
   const double element = size_bytes(problem.type);
+  const double line_a = lines_a_row(stored_a(problem), problem.alignment.a, kernel.pack & kPackA);
+  const double line_b = lines_a_row(stored_b(problem), problem.alignment.b, kernel.pack & kPackB);
   const double taken_bytes =
-      static_cast<double>(kernel.tile_m + kernel.tile_n) * kernel.tile_k * element;
+      (kernel.tile_m * line_a + kernel.tile_n * line_b) * kernel.tile_k * element;
   const double l2_bytes = (static_cast<double>(kernel.tile_m) / kernel.cluster_n +
                            static_cast<double>(kernel.tile_n) / kernel.cluster_m) *
                           kernel.tile_k * element;
@@ -279,6 +297,7 @@ KernelShape kernel_shape(const Config& config, DataType accumulator) {
   kernel.along_n = config.at("raster") == 1;
   kernel.persistent = config.at("persistent") == 1;
   kernel.pdl = config.at("pdl") == 1;
+  kernel.pack = config.at("pack");
   int accumulators = 0;
   if (kernel.wgmma) {
     kernel.consumers = config.at("consumers");
@@ -345,6 +364,7 @@ double model_us(const Problem& problem, const KernelShape& kernel, const Target&
   }
 
   double fixed = (kernel.pdl ? kLaunchPdlUs : kLaunchPlainUs) + fill + kDrainUs;
+  fixed += pack_us(problem, kernel.pack);
   if (kernel.through_workspace)
     fixed += kMeetUs;
   else if (kernel.split_k > 1)

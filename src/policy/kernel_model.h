@@ -25,6 +25,7 @@ struct KernelShape {
   bool along_n = false;
   bool persistent = false;
   bool pdl = true;
+  int pack = 0;  // space/packing.h
 };
 
 KernelShape kernel_shape(const Config& config, DataType accumulator);

@@ -38,7 +38,7 @@ struct Choice {
   Rejection rejection = Rejection::kNone;
   const plan::PlanEntry* entry = nullptr;  // of kKernel and kVendor
   // kKernel
-  CUfunction function = nullptr;
+  plan::Functions functions;
   plan::LaunchPlan launch = {};
   // kVendor
   const VendorPlan* vendor = nullptr;

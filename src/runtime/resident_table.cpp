@@ -118,10 +118,10 @@ Choice ResidentTable::choose_kernel(const plan::PlanEntry& entry, const Call& ca
   if (!is_aligned(call.problem.alignment, launch->needs)) return rejected(Rejection::kAlignment);
   const KernelPlan* kernel = kernel_plan(entry, call.stream);
   if (kernel == nullptr) return rejected(Rejection::kCapturing);
-  if (kernel->function == nullptr) return rejected(Rejection::kLoadFailed);
+  if (kernel->functions.gemm == nullptr) return rejected(Rejection::kLoadFailed);
   Choice choice;
   choice.source = Source::kKernel;
-  choice.function = kernel->function;
+  choice.functions = kernel->functions;
   choice.launch = *launch;
   choice.launch.grid = kernel->grid;
   return choice;
@@ -156,14 +156,14 @@ const ResidentTable::KernelPlan* ResidentTable::load(const plan::PlanEntry& entr
   Slot& slot = slot_of(entry);
   if (const KernelPlan* known = slot.kernel.load(); known != nullptr) return known;
   const RelaxedCapture relaxed(device_.driver());
-  CUfunction function = nullptr;
-  const CUresult loaded = load_function(entry, function);
+  plan::Functions functions;
+  const CUresult loaded = load_functions(entry, functions);
   if (is_capture_error(loaded)) return nullptr;
   KernelPlan made;
   if (loaded == CUDA_SUCCESS) {
     auto launch = plan::make_launch_plan(entry.recipe, problem_of(entry.key));
-    if (launch && plan::prepare(device_.driver(), *launch, function) && has_scratch(*launch))
-      made = {function, launch->grid};
+    if (launch && plan::prepare(device_.driver(), *launch, functions.gemm) && has_scratch(*launch))
+      made = {functions, launch->grid};
   }
   const auto* published = new KernelPlan(made);
   slot.kernel.store(published, std::memory_order_release);
@@ -175,10 +175,16 @@ bool ResidentTable::has_scratch(const plan::LaunchPlan& launch) {
          device_.scratch().prepare(launch.workspace_bytes).has_value();
 }
 
-CUresult ResidentTable::load_function(const plan::PlanEntry& entry, CUfunction& function) {
+CUresult ResidentTable::load_functions(const plan::PlanEntry& entry, plan::Functions& functions) {
+  const CUresult loaded = load_function(entry.kernel, functions.gemm);
+  if (loaded != CUDA_SUCCESS || entry.recipe.pack == 0) return loaded;
+  return load_function(entry.pack_kernel, functions.pack);
+}
+
+CUresult ResidentTable::load_function(std::uint32_t index, CUfunction& function) {
   const Driver& driver = device_.driver();
-  const plan::PlanKernel kernel = table_.plans().kernel(entry.kernel);
-  OwnedModule& module = modules_[entry.kernel];
+  const plan::PlanKernel kernel = table_.plans().kernel(index);
+  OwnedModule& module = modules_[index];
   if (module.is_empty()) {
     CUmodule raw = nullptr;
     const CUresult loaded = driver.ModuleLoadData(&raw, kernel.cubin.data());

@@ -33,9 +33,9 @@ class ResidentTable {
   void load_all();
 
  private:
-  // A kernel plan on the device. A null function: the driver refused it.
+  // A kernel plan on the device. Null functions: the driver refused them.
   struct KernelPlan {
-    CUfunction function = nullptr;
+    plan::Functions functions;
     unsigned grid = 0;  // what the device can hold at once is known after loading only
   };
   // A list, since a plan serves several leading dimensions. A null plan: refused.
@@ -61,7 +61,8 @@ class ResidentTable {
   const KernelPlan* load(const plan::PlanEntry& entry);
   // Whether the device has what the launch needs beside its operands.
   bool has_scratch(const plan::LaunchPlan& launch);
-  CUresult load_function(const plan::PlanEntry& entry, CUfunction& function);
+  CUresult load_functions(const plan::PlanEntry& entry, plan::Functions& functions);
+  CUresult load_function(std::uint32_t index, CUfunction& function);
   // Null where the plan serves as many leading dimensions as it may already.
   const VendorNode* vendor_node(const plan::PlanEntry& entry, const Problem& problem,
                                 vendor::ScalarMode mode);

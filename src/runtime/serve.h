@@ -52,7 +52,7 @@ inline Result<void> launch_kernel(const Driver& driver, const Choice& choice,
     bound.args.alpha = scalars.alpha;
     bound.args.beta = scalars.beta;
   }
-  const CUresult result = plan::launch(driver, choice.launch, bound, choice.function, stream);
+  const CUresult result = plan::launch(driver, choice.launch, bound, choice.functions, stream);
   if (result == CUDA_SUCCESS) return {};
   return check(driver, result, "launching a kernel of the plan table");
 }
@@ -65,8 +65,8 @@ bool set_scratch(CachedCall<Key>& entry, const vendor::Workspace& workspace, CUs
   if (bytes == 0) return true;
   const auto scratch = entry.device->scratch().acquire(workspace, bytes, stream);
   if (!scratch) return false;
-  plan::use_scratch(entry.bound, *scratch);
-  return true;
+  return plan::use_scratch(entry.device->driver(), entry.choice.launch, entry.bound, *scratch)
+      .has_value();
 }
 
 // Enqueues what the entry holds, or by cuBLASLt's heuristic where its kernel has no scratch.

@@ -1,5 +1,8 @@
 #include "space/common_constraints.h"
 
+#include "space/packing.h"
+#include "space/workspace.h"
+
 namespace gemmsmith {
 namespace {
 
@@ -28,10 +31,16 @@ bool layout_is_tn(const SpaceContext& context, const Config&) {
   return context.problem.layout == Layout::kTN;
 }
 
-bool operands_are_aligned(const SpaceContext& context, const Config&) {
-  const Problem& problem = context.problem;
-  return problem.lda % 8 == 0 && problem.ldb % 8 == 0 && problem.alignment.a % 16 == 0 &&
-         problem.alignment.b % 16 == 0;
+bool unreadable_operands_are_packed(const SpaceContext& context, const Config& config) {
+  return (needed_pack(context.problem) & ~config.at("pack")) == 0;
+}
+
+bool packing_may_pay(const SpaceContext& context, const Config& config) {
+  return (config.at("pack") & ~useful_pack(context.problem)) == 0;
+}
+
+bool packed_fits_the_workspace(const SpaceContext& context, const Config& config) {
+  return packed_bytes(context.problem, config.at("pack")) <= kMostWorkspaceBytes;
 }
 
 bool k_is_not_zero(const SpaceContext& context, const Config&) { return context.problem.k > 0; }

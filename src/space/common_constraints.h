@@ -8,8 +8,10 @@ namespace gemmsmith {
 bool arch_is_sm90(const SpaceContext& context, const Config& config);
 bool arch_is_sm80_or_later(const SpaceContext& context, const Config& config);
 bool layout_is_tn(const SpaceContext& context, const Config& config);
-// What TMA and 16-byte cp.async both need of A and B: bases on 16 bytes, rows of whole 16 bytes.
-bool operands_are_aligned(const SpaceContext& context, const Config& config);
+// Of parameter `pack` (space/packing.h).
+bool unreadable_operands_are_packed(const SpaceContext& context, const Config& config);
+bool packing_may_pay(const SpaceContext& context, const Config& config);
+bool packed_fits_the_workspace(const SpaceContext& context, const Config& config);
 bool k_is_not_zero(const SpaceContext& context, const Config& config);
 
 // A tile larger than the dimension is legal work for the hardware but never useful when the next

@@ -5,6 +5,7 @@
 #include "base/numbers.h"
 #include "space/common_constraints.h"
 #include "space/family.h"
+#include "space/packing.h"
 
 namespace gemmsmith {
 namespace {
@@ -81,6 +82,7 @@ const Family& sm80_mma_family() {
           {"group", "g", Binding::kLaunch, 8, {1, 2, 4, 8, 16, 32}},
           {"raster", "r", Binding::kLaunch, 0, {0, 1}},
           {"pdl", "d", Binding::kLaunch, 1, {0, 1}},
+          {"pack", "pk", Binding::kLaunch, 0, {0, kPackA, kPackB, kPackA | kPackB}},
           {"register_usage_level",
            "rul",
            Binding::kCompile,
@@ -102,10 +104,19 @@ const Family& sm80_mma_family() {
            "a product with k = 0 has no k tile to load",
            {"tile_m"},
            &k_is_not_zero},
-          {"operands_are_aligned",
-           "16-byte cp.async needs 16-byte aligned A and B and lda, ldb that are multiples of 8",
-           {"tile_m"},
-           &operands_are_aligned},
+          {"unreadable_operands_are_packed",
+           "16-byte cp.async needs 16-byte aligned A and B and lda, ldb that are multiples of 8: "
+           "others are packed",
+           {"pack"},
+           &unreadable_operands_are_packed},
+          {"packing_may_pay",
+           "packing an operand whose rows all start on 128 bytes gains nothing",
+           {"pack"},
+           &packing_may_pay},
+          {"packed_fits_the_workspace",
+           "the packed operands take more than 32 MiB of workspace",
+           {"pack"},
+           &packed_fits_the_workspace},
           {"tile_m_is_needed",
            "a smaller tile_m already covers all of m",
            {"tile_m"},

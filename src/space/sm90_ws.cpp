@@ -5,6 +5,7 @@
 #include "base/numbers.h"
 #include "space/common_constraints.h"
 #include "space/family.h"
+#include "space/packing.h"
 #include "space/workspace.h"
 
 namespace gemmsmith {
@@ -183,9 +184,9 @@ bool split_ctas_fit_at_once(const SpaceContext& context, const Config& config) {
 bool split_fits_the_workspace(const SpaceContext& context, const Config& config) {
   if (config.at("split") != kSplitWorkspace) return true;
   const int accumulator_bytes = context.problem.accumulator == DataType::kF16 ? 2 : 4;
-  return tile_count(context.problem, config) * config.at("split_k") * config.at("tile_m") *
-             config.at("tile_n") * accumulator_bytes <=
-         kMostWorkspaceBytes;
+  const std::int64_t partial_sums = tile_count(context.problem, config) * config.at("split_k") *
+                                    config.at("tile_m") * config.at("tile_n") * accumulator_bytes;
+  return partial_sums + packed_bytes(context.problem, config.at("pack")) <= kMostWorkspaceBytes;
 }
 
 }  // namespace
@@ -214,6 +215,7 @@ const Family& sm90_ws_family() {
           {"group", "g", Binding::kLaunch, 8, {1, 2, 4, 8, 16, 32}},
           {"raster", "r", Binding::kLaunch, 0, {0, 1}},
           {"pdl", "d", Binding::kLaunch, 1, {0, 1}},
+          {"pack", "pk", Binding::kLaunch, 0, {0, kPackA, kPackB, kPackA | kPackB}},
           {"register_usage_level",
            "rul",
            Binding::kCompile,
@@ -230,10 +232,20 @@ const Family& sm90_ws_family() {
            "a product with k = 0 has no k tile to wait for",
            {"consumers"},
            &k_is_not_zero},
-          {"tma_reads_the_operands",
-           "TMA needs 16-byte aligned A and B and lda, ldb that are multiples of 8 elements",
-           {"consumers"},
-           &operands_are_aligned},
+          {"unreadable_operands_are_packed",
+           "TMA needs 16-byte aligned A and B and lda, ldb that are multiples of 8 elements: "
+           "others "
+           "are packed",
+           {"pack"},
+           &unreadable_operands_are_packed},
+          {"packing_may_pay",
+           "packing an operand whose rows all start on 128 bytes gains nothing",
+           {"pack"},
+           &packing_may_pay},
+          {"packed_fits_the_workspace",
+           "the packed operands take more than 32 MiB of workspace",
+           {"pack"},
+           &packed_fits_the_workspace},
           {"pingpong_takes_two",
            "a pingpong schedule alternates between two consumers",
            {"consumers", "schedule"},
@@ -310,8 +322,8 @@ const Family& sm90_ws_family() {
             "split_k"},
            &split_ctas_fit_at_once},
           {"split_fits_the_workspace",
-           "the partial sums take more than 32 MiB of workspace",
-           {"tile_m", "tile_n", "split", "split_k"},
+           "the partial sums, and what is packed, take more than 32 MiB of workspace",
+           {"tile_m", "tile_n", "split", "split_k", "pack"},
            &split_fits_the_workspace},
           {"split_is_not_persistent",
            "a CTA that splits k works on one tile",

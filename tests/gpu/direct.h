@@ -14,6 +14,7 @@
 #include "compile/kernel_source.h"
 #include "gpu/gpu.h"
 #include "plan/launch_plan.h"
+#include "space/workspace.h"
 
 namespace gemmsmith {
 
@@ -34,12 +35,18 @@ class DirectTest : public ::testing::Test {
     };
     const std::string harness = utility("harness.cu");
     const std::string reference = utility("reference.cu");
-    auto kernels = HarnessKernels::load(driver(), {harness, reference}, target_.sm_count);
+    const std::string pack = utility("pack.cu");
+    auto kernels = HarnessKernels::load(driver(), {harness, reference, pack}, target_.sm_count);
     ASSERT_TRUE(kernels) << kernels.error().what;
     kernels_.emplace(std::move(*kernels));
     auto stream = Stream::create(driver());
     ASSERT_TRUE(stream) << stream.error().what;
     stream_ = std::move(*stream);
+    workspace_ = std::move(*DeviceBuffer::allocate(driver(), kMostWorkspaceBytes));
+    counters_ =
+        std::move(*DeviceBuffer::allocate(driver(), plan::kMostCounters * sizeof(unsigned)));
+    ASSERT_EQ(driver().MemsetD32Async(counters_.address(), 0, plan::kMostCounters, stream_.get()),
+              CUDA_SUCCESS);
   }
 
   const Driver& driver() const { return context_->driver(); }
@@ -96,7 +103,7 @@ class DirectTest : public ::testing::Test {
   struct Loaded {
     Module module;
     plan::LaunchPlan plan;
-    CUfunction function = nullptr;
+    plan::Functions functions;
   };
   Loaded load(compile::KernelSource source, const Config& config, const Problem& problem) {
     Loaded loaded;
@@ -104,11 +111,11 @@ class DirectTest : public ::testing::Test {
     EXPECT_TRUE(kernel) << kernel.error().what;
     EXPECT_EQ(kernel->status, compile::KernelStatus::kOk) << kernel->log;
     loaded.module = std::move(*Module::load(driver(), kernel->cubin, source.name));
-    loaded.function = *loaded.module.function("gemm");
+    loaded.functions = {*loaded.module.function("gemm"), kernels_->pack()};
     auto plan = plan::make_launch_plan(config, problem, target_);
     EXPECT_TRUE(plan) << plan.error().what;
     loaded.plan = *plan;
-    const auto prepared = plan::prepare(driver(), loaded.plan, loaded.function);
+    const auto prepared = plan::prepare(driver(), loaded.plan, loaded.functions.gemm);
     EXPECT_TRUE(prepared) << prepared.error().what;
     return loaded;
   }
@@ -118,7 +125,10 @@ class DirectTest : public ::testing::Test {
   }
   Result<void> launch(Loaded& loaded, const Data& data, CUstream stream) {
     GEMMSMITH_TRY(plan::BoundLaunch bound, plan::bind(driver(), loaded.plan, data.operands()));
-    return check(driver(), plan::launch(driver(), loaded.plan, bound, loaded.function, stream),
+    GEMMSMITH_CHECK(
+        plan::use_scratch(driver(), loaded.plan, bound,
+                          {workspace_.pointer(), static_cast<unsigned*>(counters_.pointer())}));
+    return check(driver(), plan::launch(driver(), loaded.plan, bound, loaded.functions, stream),
                  "launching");
   }
 
@@ -127,6 +137,8 @@ class DirectTest : public ::testing::Test {
   std::optional<compile::Compiler> compiler_;
   std::optional<HarnessKernels> kernels_;
   Stream stream_;
+  // One stream at a time launches.
+  DeviceBuffer workspace_, counters_;
 };
 
 }  // namespace gemmsmith

@@ -39,7 +39,8 @@ inline Result<std::unique_ptr<CudaBench>> open_cuda_bench(const BenchSettings& s
   GEMMSMITH_TRY(const std::string harness, kernels->utility_cubin("harness.cu", architecture()));
   GEMMSMITH_TRY(const std::string reference,
                 kernels->utility_cubin("reference.cu", architecture()));
-  return CudaBench::open(0, settings, {harness, reference}, "gpu-tests");
+  GEMMSMITH_TRY(const std::string pack, kernels->utility_cubin("pack.cu", architecture()));
+  return CudaBench::open(0, settings, {harness, reference, pack}, "gpu-tests");
 }
 
 // A file of the repository: the program may have been carried away from where it was built, and is

@@ -14,6 +14,7 @@
 #include "policy/analytic_ranker.h"
 #include "problem/shape_list.h"
 #include "space/family.h"
+#include "space/packing.h"
 #include "space/space.h"
 
 namespace gemmsmith::gpu {
@@ -61,8 +62,10 @@ std::vector<Config> pool_configs(const Family& family, const Problem& problem, c
                                  std::size_t count) {
   const SpaceContext context{problem, target};
   std::vector<Config> legal;
-  for (const Config& config : pool(family, problem.layout))
+  for (Config config : pool(family, problem.layout)) {
+    config.set("pack", needed_pack(problem));
     if (broken_rule(context, config) == nullptr) legal.push_back(config);
+  }
   // A problem too small or odd for the pool still gets kernels of its own.
   if (legal.size() < 2)
     for (const Config& config : spread(kernels_of(family, context), 2)) legal.push_back(config);
@@ -74,6 +77,9 @@ std::vector<Config> pool_configs(const Family& family, const Problem& problem, c
       turned.set(parameter, 1 - turned.at(parameter));
       if (broken_rule(context, turned) == nullptr) chosen[i] = turned;
     }
+    Config packed = chosen[i];
+    packed.set("pack", useful_pack(problem));
+    if (broken_rule(context, packed) == nullptr) chosen[i] = packed;
   }
   return chosen;
 }
@@ -82,6 +88,42 @@ std::vector<Config> pool_configs(const Family& family, const Problem& problem, c
 constexpr std::int64_t kLayoutShapes[][3] = {
     {1, 8, 16},     {64, 64, 64},   {65, 72, 72},     {127, 136, 100},   {128, 256, 64},
     {129, 264, 65}, {192, 96, 136}, {300, 208, 1000}, {512, 1024, 2048}, {63, 40, 4096}};
+
+namespace {
+
+// Operands that no TMA can read: every residue of lda and ldb, in every layout; and bases at 2
+// bytes.
+std::vector<Problem> packed_problems() {
+  constexpr std::int64_t kShapes[][3] = {{1, 1, 1},      {3, 5, 7},        {33, 17, 9},
+                                         {65, 130, 197}, {128, 256, 1021}, {257, 131, 66},
+                                         {96, 1000, 4},  {513, 255, 2050}};
+  std::vector<Problem> problems;
+  int variant = 0;
+  for (const Layout layout : {Layout::kTN, Layout::kNN, Layout::kNT, Layout::kTT})
+    for (const auto& [m, n, k] : kShapes) {
+      Problem problem;
+      problem.m = m;
+      problem.n = n;
+      problem.k = k;
+      problem.layout = layout;
+      problem.lda = (a_is_k_contiguous(layout) ? k : m) + variant % 4;
+      problem.ldb = (b_is_k_contiguous(layout) ? k : n) + variant % 3;
+      problem.type = variant % 2 == 0 ? DataType::kF16 : DataType::kBf16;
+      if (variant % 5 == 0) problem.alignment = {2, 4, 2, 2};
+      if (variant % 7 == 0) problem.beta = 0.5F;
+      ++variant;
+      problems.push_back(*make_problem(problem));
+    }
+  // Readable, and packed all the same.
+  for (const std::int64_t ld : {72, 1000}) {
+    Problem problem = shape(200, 136, 72);
+    problem.lda = problem.ldb = ld;
+    problems.push_back(problem);
+  }
+  return problems;
+}
+
+}  // namespace
 
 std::vector<Problem> exactness_problems() {
   constexpr std::int64_t kShapes[][3] = {
@@ -109,6 +151,7 @@ std::vector<Problem> exactness_problems() {
     }
     problems.push_back(other);
   }
+  for (const Problem& problem : packed_problems()) problems.push_back(problem);
   for (const Layout layout : {Layout::kNN, Layout::kNT, Layout::kTT})
     for (const auto& [m, n, k] : kLayoutShapes) {
       Problem problem;
@@ -250,7 +293,7 @@ int precompile() {
     usable = usable && compile_for(problem, bench_configs(problem, target));
   for (const Problem& problem : same_kernel_problems())
     usable = usable && compile_for(problem, {bench_configs(problem, target).at(0)});
-  for (const char* file : {"harness.cu", "reference.cu"})
+  for (const char* file : {"harness.cu", "reference.cu", "pack.cu"})
     usable = usable && (*kernels)->utility_cubin(file, architecture).has_value();
   fmt::print("precompiled: configs={} bad={}\n", ready, bad);
   return usable && bad == 0 ? 0 : 1;

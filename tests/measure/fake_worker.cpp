@@ -67,6 +67,7 @@ class FakeWorker {
         if (told("crash-open")) std::abort();
         take(request.at("harness").get<std::size_t>());
         take(request.at("reference").get<std::size_t>());
+        take(request.at("pack").get<std::size_t>());
         send({{"done", {{"cublas", "13.1.0"}, {"conditions", {{"run", request.at("run")}}}}}});
       } else if (op == "kernel") {
         kernels_.insert(request.at("hash").get<std::string>());

@@ -299,7 +299,7 @@ TEST_F(Launching, LaunchesWithClusterAndProgrammaticAttributes) {
   const std::int64_t before = last_launch().count;
   const CUfunction function = function_of("fake sm90_ws");
   ASSERT_TRUE(prepare(driver_, *plan, function));
-  ASSERT_EQ(launch(driver_, *plan, *bound, function, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(launch(driver_, *plan, *bound, {function, nullptr}, nullptr), CUDA_SUCCESS);
   const FakeLaunch launched = last_launch();
   EXPECT_EQ(launched.count, before + 1);
   EXPECT_EQ(launched.grid, 2U);
@@ -316,11 +316,11 @@ TEST_F(Launching, CtasThatMeetAreLaunchedCooperatively) {
   auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_});
   const CUfunction function = function_of("fake sm90_ws");
   ASSERT_TRUE(prepare(driver_, *plan, function));
-  EXPECT_EQ(launch(driver_, *plan, *bound, function, nullptr), CUDA_ERROR_INVALID_VALUE)
+  EXPECT_EQ(launch(driver_, *plan, *bound, {function, nullptr}, nullptr), CUDA_ERROR_INVALID_VALUE)
       << "no scratch";
   std::array<unsigned, 8> counters = {};
-  use_scratch(*bound, {&c_, counters.data()});
-  ASSERT_EQ(launch(driver_, *plan, *bound, function, nullptr), CUDA_SUCCESS);
+  ASSERT_TRUE(use_scratch(driver_, *plan, *bound, {&c_, counters.data()}));
+  ASSERT_EQ(launch(driver_, *plan, *bound, {function, nullptr}, nullptr), CUDA_SUCCESS);
   const FakeLaunch launched = last_launch();
   EXPECT_EQ(launched.grid, 2U);
   EXPECT_EQ(launched.splits, 2U);
@@ -343,7 +343,7 @@ TEST_F(Launching, CtasThatMeetMustFitAtOnce) {
 TEST_F(Launching, PlainLaunchesHaveNoAttributes) {
   const auto plan = plan_of("sm80_mma:s2.d0", problem_of(64, 64, 64));
   auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_});
-  ASSERT_EQ(launch(driver_, *plan, *bound, function_of("fake sm80_mma"), nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(launch(driver_, *plan, *bound, {function_of("fake sm80_mma"), nullptr}, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(last_launch().cluster, 1U);
   EXPECT_EQ(last_launch().programmatic, 0);
   EXPECT_EQ(last_launch().cooperative, 0);
@@ -366,8 +366,7 @@ TEST_F(Launching, TheArgumentsReachTheKernel) {
     d_.elements.fill(0);
     auto bound = bind(driver_, *plan, {&a_, &b_, &c_, &d_});
     ASSERT_TRUE(bound) << bound.error().what;
-    ASSERT_EQ(launch(driver_, *plan, *bound, function_of(sm90 ? "fake sm90_ws" : "fake sm80_mma"),
-                     nullptr),
+    ASSERT_EQ(launch(driver_, *plan, *bound, {function_of(sm90 ? "fake sm90_ws" : "fake sm80_mma"), nullptr}, nullptr),
               CUDA_SUCCESS);
     EXPECT_EQ(d_.elements[0], 0x4c20) << family << ": 8 * 2 + 0.5";
     EXPECT_EQ(d_.elements[14], 0x4c20) << family;
@@ -409,7 +408,7 @@ TEST_F(Launching, PreparingASmallerPlanLeavesALargerOneLaunchable) {
   for (auto* plan : {&*large, &*small}) {
     auto bound = bind(driver_, *plan, {a.data(), b.data(), nullptr, &d_});
     ASSERT_TRUE(bound) << bound.error().what;
-    EXPECT_EQ(launch(driver_, *plan, *bound, function, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(launch(driver_, *plan, *bound, {function, nullptr}, nullptr), CUDA_SUCCESS);
   }
 }
 
