@@ -24,12 +24,15 @@
 // Dynamic shared memory in bytes: max(ring, staged) with
 //   ring   = stages * (tile_m + tile_n) * tile_k * 2
 //   staged = tile_m * (tile_n + 8) * (warps_k == 1 ? 2 : 4 * warps_k)
-// Loads need A, B on 16-byte boundaries and lda, ldb multiples of 8. C, D: any address and leading
+// loads 0: cp.async of 16 bytes; needs k contiguous, A, B on 16-byte boundaries and lda, ldb
+// multiples of 8. loads 1: element by element through registers, whatever the layout, base and
+// leading dimension (parts/element_loader.cuh); for small problems. C, D: any address and leading
 // dimension. Grid: any number of CTAs up to tiles_m * tiles_n; fewer walk the tiles by that stride.
 
 #include "config.cuh"
 #include "parts/args.cuh"
 #include "parts/cp_async.cuh"
+#include "parts/element_loader.cuh"
 #include "parts/ldmatrix.cuh"
 #include "parts/mma_sync.cuh"
 #include "parts/pdl.cuh"
@@ -95,6 +98,11 @@ struct Warp {
   }
 };
 
+// A chunk's offset in a stage's operand.
+__device__ __forceinline__ u32 chunk_place(int row, int chunk) {
+  return static_cast<u32>(row * kRowBytes + (chunk ^ swizzle_of_row<kRowChunks>(row)) * kCopyBytes);
+}
+
 // One operand's share of the copies: this thread moves one chunk column of every kRowsPerPass-th
 // row. Rows beyond the operand are left as they are: they reach only rows or columns of the tile
 // that lie outside D and are never stored.
@@ -139,9 +147,7 @@ class OperandLoader {
   static constexpr int kPasses = ceil_div(kRows, kRowsPerPass);
 
   __device__ __forceinline__ static u32 place(int row) {
-    const int chunk = static_cast<int>(threadIdx.x % kRowChunks);
-    return static_cast<u32>(row * kRowBytes +
-                            (chunk ^ swizzle_of_row<kRowChunks>(row)) * kCopyBytes);
+    return chunk_place(row, static_cast<int>(threadIdx.x % kRowChunks));
   }
 
   int row_;
@@ -152,9 +158,9 @@ class OperandLoader {
 };
 
 // Both operands' k tiles, in order.
-class TileLoader {
+class CopyTileLoader {
  public:
-  __device__ __forceinline__ TileLoader(const GemmArgs& args, const TileCoord& tile)
+  __device__ __forceinline__ CopyTileLoader(const GemmArgs& args, const TileCoord& tile)
       : a_(args.a, args.lda, tile.m * kTileM, args.m),
         b_(args.b, args.ldb, tile.n * kTileN, args.n),
         k_left_(args.k - static_cast<int>(threadIdx.x % kRowChunks) * kCopyElements) {}
@@ -183,6 +189,34 @@ class TileLoader {
   OperandLoader<kTileN> b_;
   int k_left_;  // from this thread's chunk of the next tile; negative once past the end
 };
+
+class ElementTileLoader {
+ public:
+  __device__ __forceinline__ ElementTileLoader(const GemmArgs& args, const TileCoord& tile)
+      : a_(args.a, args.lda, tile.m * kTileM, args.m, args.k),
+        b_(args.b, args.ldb, tile.n * kTileN, args.n, args.k) {}
+
+  __device__ __forceinline__ void load_whole(u32 stage) { load(stage); }
+  __device__ __forceinline__ void load(u32 stage) {
+    const auto place = [](int row, int chunk) { return chunk_place(row, chunk); };
+    a_.load(stage, place);
+    b_.load(stage + kStageBytesA, place);
+  }
+
+ private:
+  ElementLoader<kTileM, kTileK, kThreads, kAlongKA == 1> a_;
+  ElementLoader<kTileN, kTileK, kThreads, kAlongKB == 1> b_;
+};
+
+template <int kHow>
+struct TileLoaderOf {
+  using Type = CopyTileLoader;
+};
+template <>
+struct TileLoaderOf<1> {
+  using Type = ElementTileLoader;
+};
+using TileLoader = TileLoaderOf<kLoads>::Type;
 
 // Starts the first k tiles, as many as the ring holds.
 __device__ __forceinline__ void fill_ring(TileLoader& loader, u32 ring, int k_tiles, int k) {

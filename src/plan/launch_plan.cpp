@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/numbers.h"
+#include "problem/matrix_shape.h"
 #include "space/packing.h"
 
 namespace gemmsmith::plan {
@@ -23,16 +24,18 @@ constexpr int kPortableCluster = 8;           // larger clusters must be asked f
 
 Result<void> check_strides(const LaunchRecipe& recipe, const Problem& problem) {
   const std::int64_t unit = kLoadBytes / size_bytes(problem.type);
-  const auto check = [&](const char* operand, std::int64_t ld) -> Result<void> {
-    if (ld % unit == 0) return {};
+  const auto check = [&](const char* operand, const MatrixShape& shape) -> Result<void> {
+    if (shape.rows <= 1 || shape.ld % unit == 0) return {};
     return fail(ErrorCode::kUnsupported,
                 "the kernel cannot launch on {}: ld{} {} is not a multiple of {} elements",
-                describe(problem), operand, ld, unit);
+                describe(problem), operand, shape.ld, unit);
   };
-  if ((recipe.pack & kPackA) == 0) GEMMSMITH_CHECK(check("a", problem.lda));
-  if ((recipe.pack & kPackB) == 0) GEMMSMITH_CHECK(check("b", problem.ldb));
+  const bool wide_a = recipe.element_loads == 0 && (recipe.pack & kPackA) == 0;
+  const bool wide_b = recipe.element_loads == 0 && (recipe.pack & kPackB) == 0;
+  if (wide_a) GEMMSMITH_CHECK(check("a", stored_a(problem)));
+  if (wide_b) GEMMSMITH_CHECK(check("b", stored_b(problem)));
   if (!recipe.stores_by_tma()) return {};
-  GEMMSMITH_CHECK(check("d", problem.ldd));
+  GEMMSMITH_CHECK(check("d", stored_d(problem)));
   // A TMA store clips at D's edge in whole 16-byte chunks: it would write into the rows' padding.
   if (problem.n % unit == 0) return {};
   return fail(ErrorCode::kUnsupported,
@@ -92,6 +95,11 @@ TensorMapShape operand_map(bool along_k, std::int64_t size, std::int64_t k, std:
   return {along_k ? size : k, along_k ? k : size, ld, box_rows, box_columns};
 }
 
+// Of a single row no stride is ever used, but one that TMA takes is asked for.
+void settle_stride(TensorMapShape& map) {
+  if (map.rows <= 1) map.ld = round_up(map.columns, kBoxColumns);
+}
+
 void fill_maps(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& plan) {
   if (!recipe.has_tensor_maps()) return;
   plan.has_tensor_maps = true;
@@ -99,9 +107,12 @@ void fill_maps(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& p
                            recipe.box_rows_a, kBoxColumns);
   plan.map_b = operand_map(b_is_k_contiguous(problem.layout), problem.n, problem.k, plan.args.ldb,
                            recipe.box_rows_b, recipe.box_columns_b);
+  settle_stride(plan.map_a);
+  settle_stride(plan.map_b);
   if (!recipe.stores_by_tma()) return;
   plan.stores_by_tma = true;
   plan.map_d = {problem.m, problem.n, problem.ldd, recipe.box_rows_d, recipe.box_columns_d};
+  settle_stride(plan.map_d);
 }
 
 Result<void> add_packing(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& plan) {
@@ -290,8 +301,10 @@ Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& p
   fill_maps(recipe, problem, plan);
   const int element_bytes = size_bytes(problem.type);
   GEMMSMITH_CHECK(add_packing(recipe, problem, plan));
-  plan.needs = {plan.packing.packs_a ? element_bytes : kLoadBytes,
-                plan.packing.packs_b ? element_bytes : kLoadBytes, element_bytes,
+  const auto load_bytes = [&](bool is_packed) {
+    return is_packed || recipe.element_loads == 1 ? element_bytes : kLoadBytes;
+  };
+  plan.needs = {load_bytes(plan.packing.packs_a), load_bytes(plan.packing.packs_b), element_bytes,
                 plan.stores_by_tma ? kLoadBytes : element_bytes};
   return plan;
 }

@@ -73,6 +73,7 @@ LaunchRecipe make_recipe(const Config& config, const Signature& signature, const
   recipe.raster = value_or(config, "raster", 0);
   recipe.programmatic = value_or(config, "pdl", 0);
   recipe.pack = value_or(config, "pack", 0);
+  recipe.element_loads = value_or(config, "loads", 0);
   recipe.threads = footprint.threads;
   recipe.shared_bytes = footprint.shared_bytes;
   if (config.family == &sm90_ws_family()) {

@@ -33,6 +33,7 @@ struct LaunchRecipe {
   std::int32_t box_columns_d = 0;  // 0: D is not stored by TMA
   std::int32_t programmatic = 0;   // 1: programmatic dependent launch
   std::int32_t pack = 0;           // operands that are copied first (space/packing.h)
+  std::int32_t element_loads = 0;  // 1: reads operands of any base and leading dimension
   // Split-K through a workspace: bytes of a CTA's partial sums in it, and counters of a tile. 0:
   // none.
   std::int32_t partial_bytes = 0;

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "plan/mapped_file.h"
 #include "plan/plan_table_layout.h"
+#include "problem/matrix_shape.h"
 #include "space/packing.h"
 
 namespace gemmsmith::plan {
@@ -139,7 +140,8 @@ bool is_sound(const LaunchRecipe& recipe) {
          is_within(recipe.box_columns_d, 0, recipe.has_tensor_maps() ? 64 : 0) &&
          is_within(recipe.box_rows_d, 0, recipe.stores_by_tma() ? 256 : 0) &&
          (recipe.box_rows_d > 0) == (recipe.box_columns_d > 0) &&
-         is_within(recipe.programmatic, 0, 1) && is_within(recipe.pack, 0, kPackA | kPackB);
+         is_within(recipe.programmatic, 0, 1) && is_within(recipe.pack, 0, kPackA | kPackB) &&
+         is_within(recipe.element_loads, 0, recipe.has_tensor_maps() ? 0 : 1);
 }
 
 bool is_figure(float value) { return std::isfinite(value) && value >= 0; }
@@ -255,14 +257,15 @@ PlanKey key_of(const Problem& problem) {
   key.type = static_cast<std::uint8_t>(problem.type);
   key.accumulator = static_cast<std::uint8_t>(problem.accumulator);
   key.layout = static_cast<std::uint8_t>(problem.layout);
-  const auto operand = [&](int place, int alignment, std::int64_t ld) {
-    const unsigned bits = alignment_class(alignment, ld * size_bytes(problem.type));
+  const auto operand = [&](int place, int alignment, const MatrixShape& shape) {
+    const std::int64_t stride = shape.rows > 1 ? shape.ld * size_bytes(problem.type) : 0;
+    const unsigned bits = alignment_class(alignment, stride);
     key.alignment = static_cast<std::uint8_t>(key.alignment | bits << (2 * place));
   };
-  operand(0, problem.alignment.a, problem.lda);
-  operand(1, problem.alignment.b, problem.ldb);
-  if (problem.beta != 0) operand(2, problem.alignment.c, problem.ldc);
-  operand(3, problem.alignment.d, problem.ldd);
+  operand(0, problem.alignment.a, stored_a(problem));
+  operand(1, problem.alignment.b, stored_b(problem));
+  if (problem.beta != 0) operand(2, problem.alignment.c, stored_c(problem));
+  operand(3, problem.alignment.d, stored_d(problem));
   key.epilogue = static_cast<std::uint32_t>(epilogue_of(problem.alpha, problem.beta));
   return key;
 }

@@ -64,6 +64,7 @@ struct PlanEntry {
   std::int64_t workspace_bytes = 0;
   LaunchRecipe recipe;                    // for kKernel; as constructed otherwise
   std::uint32_t pack_kernel = kNoKernel;  // index, where the recipe packs operands
+  std::uint32_t reserved = 0;
 
   static constexpr std::uint32_t kNoKernel = 0xffffffffU;
 };

@@ -51,8 +51,8 @@ struct PlanFileKernel {
 static_assert(sizeof(PlanFileHeader) == 80 && std::is_trivially_copyable_v<PlanFileHeader>);
 static_assert(sizeof(PlanFileKernel) == 40 && std::is_trivially_copyable_v<PlanFileKernel>);
 static_assert(sizeof(PlanKey) == 24 && std::has_unique_object_representations_v<PlanKey>);
-static_assert(sizeof(LaunchRecipe) == 76 && std::has_unique_object_representations_v<LaunchRecipe>);
-static_assert(sizeof(PlanEntry) == 136 && std::is_trivially_copyable_v<PlanEntry>);
+static_assert(sizeof(LaunchRecipe) == 80 && std::has_unique_object_representations_v<LaunchRecipe>);
+static_assert(sizeof(PlanEntry) == 144 && std::is_trivially_copyable_v<PlanEntry>);
 static_assert(sizeof(PlanFileHeader) % alignof(PlanEntry) == 0 &&
               sizeof(PlanEntry) % alignof(PlanFileKernel) == 0);
 

@@ -210,6 +210,14 @@ const std::vector<AmpereRow> kAmpereRows = {
     {256, 128, 4, 2, 64, 1, {3}},
 };
 
+// The same, loading element by element: small tiles, for small problems.
+const std::vector<AmpereRow> kElementRows = {
+    {16, 16, 1, 1, 32, 1, {2}},  {16, 16, 1, 1, 128, 4, {2, 4}}, {16, 32, 1, 1, 128, 4, {2, 4}},
+    {16, 32, 1, 1, 32, 1, {2}},  {32, 16, 1, 1, 128, 4, {2}},    {32, 32, 2, 1, 32, 1, {2}},
+    {32, 32, 1, 1, 128, 4, {2}}, {32, 64, 1, 2, 128, 2, {2}},    {64, 32, 2, 1, 32, 1, {2}},
+    {64, 64, 2, 2, 32, 1, {2}},  {64, 64, 2, 2, 64, 1, {2}},     {64, 64, 2, 2, 128, 2, {2}},
+    {128, 64, 2, 2, 32, 1, {2}}, {128, 128, 2, 4, 32, 1, {2}}};
+
 class Catalogue {
  public:
   Catalogue(const Target& target, const Signature& signature)
@@ -234,7 +242,7 @@ class Catalogue {
     }
   }
 
-  void add(const AmpereRow& row) {
+  void add(const AmpereRow& row, bool elements) {
     for (const int stages : row.stages) {
       Config config = default_config(sm80_mma_family());
       config.set("tile_m", row.tile_m);
@@ -243,6 +251,7 @@ class Catalogue {
       config.set("warps_n", row.warps_n);
       config.set("tile_k", row.tile_k);
       config.set("warps_k", row.warps_k);
+      config.set("loads", elements ? 1 : 0);
       add(config, stages);
     }
   }
@@ -288,7 +297,8 @@ std::vector<Config> kernel_catalogue(const Target& target, const Signature& sign
   Catalogue catalogue(target, signature);
   for (const HopperRow& row : hopper_rows()) catalogue.add(row, false);
   for (const HopperRow& row : hopper_direct_rows()) catalogue.add(row, true);
-  for (const AmpereRow& row : kAmpereRows) catalogue.add(row);
+  for (const AmpereRow& row : kAmpereRows) catalogue.add(row, false);
+  for (const AmpereRow& row : kElementRows) catalogue.add(row, true);
   return catalogue.take();
 }
 

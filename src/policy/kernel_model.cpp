@@ -51,6 +51,7 @@ constexpr double kMmaTileClocks = 53;
 // Bytes an SM can take in a clock, and all SMs from L2 a second.
 constexpr double kTmaBytesPerClock = 63;
 constexpr double kCpAsyncBytesPerClock = 45;
+constexpr double kElementBytesPerClock = 9;    // assumed: a load instruction for every 64 bytes
 constexpr double kExchangeBytesPerClock = 19;  // split-K's, through DSMEM
 constexpr double kStoreBytesPerClock = 34;
 // From asking for a k tile to having it: out of L2, and more where it comes from memory first.
@@ -242,7 +243,9 @@ Round round_time(const Problem& problem, const KernelShape& kernel, const Target
   const double l2_bytes = (static_cast<double>(kernel.tile_m) / kernel.cluster_n +
                            static_cast<double>(kernel.tile_n) / kernel.cluster_m) *
                           kernel.tile_k * element;
-  const double per_clock = kernel.wgmma ? kTmaBytesPerClock : kCpAsyncBytesPerClock;
+  const double per_clock = kernel.wgmma      ? kTmaBytesPerClock
+                           : kernel.elements ? kElementBytesPerClock
+                                             : kCpAsyncBytesPerClock;
   const double doublings = std::log2(kernel.cluster_m * kernel.cluster_n);
   const double delivery = std::max(taken_bytes / per_clock * (1 + kMulticastSlowdown * doublings),
                                    l2_bytes * busy_sms / kL2BytesPerS * clock_hz);
@@ -314,6 +317,7 @@ KernelShape kernel_shape(const Config& config, DataType accumulator) {
     kernel.warps = warps_m * warps_n * config.at("warps_k");
     kernel.warp_tile_m = kernel.tile_m / warps_m;
     kernel.warp_tile_n = kernel.tile_n / warps_n;
+    kernel.elements = config.at("loads") == 1;
     accumulators = kernel.warp_tile_m * kernel.warp_tile_n / 32;
   }
   if (accumulator == DataType::kF16) accumulators /= 2;

@@ -25,7 +25,8 @@ struct KernelShape {
   bool along_n = false;
   bool persistent = false;
   bool pdl = true;
-  int pack = 0;  // space/packing.h
+  int pack = 0;           // space/packing.h
+  bool elements = false;  // sm80_mma, loading element by element
 };
 
 KernelShape kernel_shape(const Config& config, DataType accumulator);

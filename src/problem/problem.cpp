@@ -148,7 +148,21 @@ Result<Problem> make_problem(Problem problem) {
   // ldd first: ldc may only repeat it.
   GEMMSMITH_CHECK(check_ld("ldd", problem.ldd, packed_ldd(problem), problem.m));
   GEMMSMITH_CHECK(check_ld("ldc", problem.ldc, packed_ldd(problem), problem.m));
+  straighten_vectors(problem);
   return problem;
+}
+
+void straighten_vectors(Problem& problem) {
+  const auto turn_a = [&] {
+    problem.layout = b_is_k_contiguous(problem.layout) ? Layout::kTN : Layout::kTT;
+    problem.lda = packed_lda(problem);
+  };
+  const auto turn_b = [&] {
+    problem.layout = a_is_k_contiguous(problem.layout) ? Layout::kTN : Layout::kNN;
+    problem.ldb = packed_ldb(problem);
+  };
+  if (problem.m == 1 && problem.lda == 1 && !a_is_k_contiguous(problem.layout)) turn_a();
+  if (problem.n == 1 && problem.ldb == 1 && !b_is_k_contiguous(problem.layout)) turn_b();
 }
 
 std::string shape_name(const Problem& problem) {

@@ -63,6 +63,11 @@ struct Signature {
   bool operator==(const Signature&) const = default;
 };
 
+// A or B that is a vector with its elements side by side lies in two ways at once; it is then said
+// to have k contiguous, which kernels read faster. Does nothing to other problems. make_problem()
+// does it.
+void straighten_vectors(Problem& problem);
+
 Signature signature_of(const Problem& problem);
 // "f16/f32 tn"
 std::string describe(const Signature& signature);

@@ -29,6 +29,7 @@ Problem to_row_major(const gemmsmithProblem_t& problem) {
   result.ldb = problem.lda;
   result.ldc = problem.ldc;
   result.ldd = problem.ldd;
+  straighten_vectors(result);
   return result;
 }
 

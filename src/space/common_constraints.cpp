@@ -27,10 +27,6 @@ bool arch_is_sm80_or_later(const SpaceContext& context, const Config&) {
   return context.target.compute_capability == 80 || context.target.compute_capability == 90;
 }
 
-bool layout_is_tn(const SpaceContext& context, const Config&) {
-  return context.problem.layout == Layout::kTN;
-}
-
 bool unreadable_operands_are_packed(const SpaceContext& context, const Config& config) {
   return (needed_pack(context.problem) & ~config.at("pack")) == 0;
 }

@@ -7,7 +7,6 @@ namespace gemmsmith {
 
 bool arch_is_sm90(const SpaceContext& context, const Config& config);
 bool arch_is_sm80_or_later(const SpaceContext& context, const Config& config);
-bool layout_is_tn(const SpaceContext& context, const Config& config);
 // Of parameter `pack` (space/packing.h).
 bool unreadable_operands_are_packed(const SpaceContext& context, const Config& config);
 bool packing_may_pay(const SpaceContext& context, const Config& config);

@@ -10,6 +10,29 @@
 namespace gemmsmith {
 namespace {
 
+// Values of `loads`.
+constexpr int kLoadChunks = 0;
+constexpr int kLoadElements = 1;
+
+bool loads_elements(const Config& config) { return config.at("loads") == kLoadElements; }
+
+bool chunks_are_of_k(const SpaceContext& context, const Config& config) {
+  return loads_elements(config) || context.problem.layout == Layout::kTN;
+}
+
+bool elements_are_for_the_rest(const SpaceContext& context, const Config& config) {
+  return !loads_elements(config) || context.problem.layout != Layout::kTN ||
+         needed_pack(context.problem) != 0;
+}
+
+bool unreadable_chunks_are_packed(const SpaceContext& context, const Config& config) {
+  return loads_elements(config) || unreadable_operands_are_packed(context, config);
+}
+
+bool elements_need_no_packing(const SpaceContext&, const Config& config) {
+  return !loads_elements(config) || config.at("pack") == 0;
+}
+
 int warps(const Config& config) {
   return config.at("warps_m") * config.at("warps_n") * config.at("warps_k");
 }
@@ -78,6 +101,7 @@ const Family& sm80_mma_family() {
           {"tile_k", "k", Binding::kCompile, 32, {32, 64, 128, 256}},
           {"warps_k", "wk", Binding::kCompile, 1, {1, 2, 4, 8}},
           {"stages", "s", Binding::kCompile, 3, {2, 3, 4, 5, 6, 8}},
+          {"loads", "l", Binding::kCompile, kLoadChunks, {kLoadChunks, kLoadElements}},
           {"persistent", "ps", Binding::kLaunch, 0, {0, 1}},
           {"group", "g", Binding::kLaunch, 8, {1, 2, 4, 8, 16, 32}},
           {"raster", "r", Binding::kLaunch, 0, {0, 1}},
@@ -96,19 +120,27 @@ const Family& sm80_mma_family() {
            "cp.async and mma.sync m16n8k16 need compute capability 8.0",
            {"tile_m"},
            &arch_is_sm80_or_later},
-          {"layout_is_tn",
-           "the kernel reads A and B with k contiguous (layout tn)",
-           {"tile_m"},
-           &layout_is_tn},
+          {"chunks_are_of_k",
+           "16-byte cp.async reads A and B with k contiguous (layout tn); loads 1 reads any",
+           {"loads"},
+           &chunks_are_of_k},
+          {"elements_are_for_the_rest",
+           "loading element by element is for what 16-byte cp.async cannot read",
+           {"loads"},
+           &elements_are_for_the_rest},
           {"k_is_not_zero",
            "a product with k = 0 has no k tile to load",
            {"tile_m"},
            &k_is_not_zero},
           {"unreadable_operands_are_packed",
            "16-byte cp.async needs 16-byte aligned A and B and lda, ldb that are multiples of 8: "
-           "others are packed",
-           {"pack"},
-           &unreadable_operands_are_packed},
+           "others are packed, or loaded element by element (loads 1)",
+           {"loads", "pack"},
+           &unreadable_chunks_are_packed},
+          {"elements_need_no_packing",
+           "what is loaded element by element can be read where it is",
+           {"loads", "pack"},
+           &elements_need_no_packing},
           {"packing_may_pay",
            "packing an operand whose rows all start on 128 bytes gains nothing",
            {"pack"},

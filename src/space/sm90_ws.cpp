@@ -119,8 +119,8 @@ bool pingpong_is_persistent(const SpaceContext&, const Config& config) {
 // n that is no multiple of 8 would overwrite up to 7 elements of the padding between rows.
 bool tma_writes_d(const SpaceContext& context, const Config& config) {
   return config.at("epilogue") != kEpilogueTma ||
-         (context.problem.n % 8 == 0 && context.problem.ldd % 8 == 0 &&
-          context.problem.alignment.d % 16 == 0);
+         (context.problem.n % 8 == 0 &&
+          is_readable(stored_d(context.problem), context.problem.alignment.d));
 }
 
 int staging_bytes(const Config& config) {

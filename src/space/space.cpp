@@ -92,18 +92,20 @@ std::vector<Config> kernels_of(const Family& family, const SpaceContext& context
 }
 
 std::vector<Problem> roomy_problems(const Signature& signature) {
-  const auto make = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+  const auto make = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t ld) {
     Problem problem;
     problem.m = m;
     problem.n = n;
     problem.k = k;
-    problem.lda = problem.ldb = problem.ldc = problem.ldd = std::max({m, n, k});
+    problem.lda = problem.ldb = problem.ldc = problem.ldd = ld;
     problem.type = signature.type;
     problem.accumulator = signature.accumulator;
     problem.layout = signature.layout;
     return problem;
   };
-  return {make(1 << 14, 1 << 14, 1 << 14), make(1 << 8, 1 << 9, 1 << 17)};
+  // The last one's operands allow no wide loads.
+  return {make(1 << 14, 1 << 14, 1 << 14, 1 << 14), make(1 << 8, 1 << 9, 1 << 17, 1 << 17),
+          make(1 << 12, 1 << 12, 1 << 12, (1 << 12) + 1)};
 }
 
 }  // namespace gemmsmith

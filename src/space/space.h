@@ -27,8 +27,9 @@ EnumerationReport enumerate(const Family& family, const SpaceContext& context,
 // family would compile for the problem.
 std::vector<Config> kernels_of(const Family& family, const SpaceContext& context);
 
-// Aligned problems of these types that leave room: a kernel that is legal for none of them is legal
-// for no problem on the target. One is large in every dimension, one has a long k and few tiles.
+// Problems of these types that leave room: a kernel that is legal for none of them is legal for no
+// problem on the target. One is large in every dimension, one has a long k and few tiles, and one
+// has operands that no wide load can read.
 std::vector<Problem> roomy_problems(const Signature& signature);
 
 }  // namespace gemmsmith
