@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,6 +48,7 @@ class DirectTest : public ::testing::Test {
   // Operands of integers in exact allocations, and the expected result.
   struct Data {
     DeviceBuffer a, b, c, d, expected, report;
+    DeviceBuffer workspace, counters;  // give_scratch()'s
     plan::Operands operands() const { return {a.pointer(), b.pointer(), c.pointer(), d.pointer()}; }
   };
   Data make_data(const Problem& p) {
@@ -116,8 +118,29 @@ class DirectTest : public ::testing::Test {
     return load(*compile::kernel_source(config, signature_of(problem), gpu::architecture()), config,
                 problem);
   }
+  // What the kernel asks for beside its operands, again in allocations of exactly that size.
+  void give_scratch(Data& data, const Loaded& loaded) {
+    const auto bytes = static_cast<std::size_t>(loaded.plan.workspace_bytes);
+    if (bytes == 0) return;
+    const auto words = static_cast<std::size_t>(loaded.plan.counters);
+    data.workspace = std::move(*DeviceBuffer::allocate(driver(), bytes));
+    data.counters = std::move(*DeviceBuffer::allocate(driver(), words * sizeof(unsigned)));
+    EXPECT_EQ(driver().MemsetD32Async(data.counters.address(), 0, words, stream_.get()),
+              CUDA_SUCCESS);
+    EXPECT_TRUE(stream_.synchronize());
+  }
+  // Counters that a launch did not leave as the next one needs them: all but the upper bit zero.
+  std::uint64_t dirty_counters(const Data& data) {
+    std::vector<unsigned> counters(data.counters.size() / sizeof(unsigned));
+    EXPECT_TRUE(copy_to_host(driver(), counters.data(), data.counters.address(),
+                             data.counters.size(), stream_.get()));
+    return static_cast<std::uint64_t>(std::count_if(
+        counters.begin(), counters.end(), [](unsigned c) { return (c & 0x7fffffffU) != 0; }));
+  }
   Result<void> launch(Loaded& loaded, const Data& data, CUstream stream) {
     GEMMSMITH_TRY(plan::BoundLaunch bound, plan::bind(driver(), loaded.plan, data.operands()));
+    plan::use_scratch(bound,
+                      {data.workspace.pointer(), static_cast<unsigned*>(data.counters.pointer())});
     return check(driver(), plan::launch(driver(), loaded.plan, bound, loaded.function, stream),
                  "launching");
   }
