@@ -154,12 +154,14 @@ TEST_F(DirectTest, CountersStayCleanOverAThousandReplays) {
 }
 
 // Launches that each want the whole device, on several streams at once: were they let in by halves,
-// they would wait for ever.
-TEST_F(DirectTest, LaunchesThatFillTheDeviceTakeTurns) {
+// they would wait for ever. Plainly, and started before their predecessors end.
+class FullDeviceTest : public DirectTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(FullDeviceTest, LaunchesTakeTurns) {
   constexpr std::size_t kStreams = 4;
   constexpr int kRounds = 200;
   const Problem p = gpu::shape(1024, 1024, 2048);
-  Loaded loaded = load(*parse_config("sm90_ws:w2.m128.n128.s6.e1.sp2.sk2", kernel_families()), p);
+  Loaded loaded = load(*parse_config(GetParam(), kernel_families()), p);
   std::vector<Data> data;
   std::vector<Stream> streams;
   for (std::size_t i = 0; i < kStreams; ++i) {
@@ -176,6 +178,10 @@ TEST_F(DirectTest, LaunchesThatFillTheDeviceTakeTurns) {
     EXPECT_EQ(dirty_counters(data[i]), 0U) << "stream " << i;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(DirectTest, FullDeviceTest,
+                         ::testing::Values("sm90_ws:w2.m128.n128.s6.e1.sp2.sk2.d0",
+                                           "sm90_ws:w2.m128.n128.s6.e1.sp2.sk2"));
 
 }  // namespace
 }  // namespace gemmsmith
