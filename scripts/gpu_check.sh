@@ -45,6 +45,7 @@ suite() { # NAME: of the GPU tests
 for name in Exactness DirectTest FieldReports CudaBenchTest EvalTest SameKernel; do
   suite "$name"
 done
+lane FullDevice "$gpu_tests" --gtest_filter='*FullDeviceTest.*'
 for program in vendor_check gpu_runtime_tests; do
   path=$(find_program "$program")
   if [ -n "$path" ]; then lane "$program" "$path"; else note "$program: unavailable: not built"; fi
@@ -69,7 +70,7 @@ fi
 
 # The sanitizer watches launches of our families alone: vendor kernels confuse its tools.
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
-watched=DirectTest.FamiliesOnRaggedAndTinyShapes
+watched=DirectTest.FamiliesOnRaggedAndTinyShapes:DirectTest.SplitsThroughTheWorkspaceAreExact
 sanitize() { # TOOL FILTER
   "$sanitizer" --tool "$1" --error-exitcode 9 "$gpu_tests" --gtest_filter="$2"
 }

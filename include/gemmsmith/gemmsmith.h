@@ -40,20 +40,24 @@
  *     with no current context gets device 0's primary one, as in the CUDA runtime. Faults on the
  *     device surface at the next synchronisation.
  * 12. A handle serves any number of threads, streams and devices at once. The workspace belongs to
- *     the call: two calls that may run at the same time need two workspaces.
+ *     the call: two calls that may run at the same time need two workspaces. Kernels that split k
+ *     through a workspace also use memory of the handle's for each workspace they are given, 64 of
+ *     them on a device. Where a call brings too little, such a kernel gets a workspace of the
+ *     handle's, one for each of up to 16 streams of a device; beyond these numbers cuBLASLt serves.
  * 13. A repeated call (same thread, problem and pointers, or pointers seen lately) takes no lock
  *     and allocates nothing. What a thread remembers takes it about 300 KB.
  * 14. Calls may be captured into CUDA graphs. Nothing is loaded, allocated or waited for while the
  *     stream captures: gemmsmithCreate and gemmsmithLoadPlanTable, called with a context current,
  *     put what is needed on its device. A plan whose kernel is not there yet is replaced by
  *     cuBLASLt's choice; in a context never used outside a capture the call fails, with a text that
- *     says so, and leaves the capture intact.
+ *     says so, and leaves the capture intact. A captured call has the workspace that it brings and
+ *     no other, since its graph may run on any stream.
  * 15. A plan is launched only where it is known to be right: device, leading dimensions and the
  *     pointers' real alignment included; and only for the work it was tuned with, which is
  *     D = A B (host values alpha = 1 and beta = 0) unless the table says otherwise. Plans for other
  *     work are D = alpha A B (beta = 0 on the host) and D = alpha A B + beta C (everything else,
  *     device values included). What no plan serves, cuBLASLt's heuristic does. The same table,
- *     device and arguments give the same kernel and the same bits.
+ *     device and arguments, with a large enough workspace, give the same kernel and the same bits.
  * 16. gemmsmithDestroy unloads the kernels: finish the work that uses them and destroy the graphs
  *     that hold them first, and destroy the handle before the contexts in which it was used.
  * 17. Batches, epilogues and f32 output are served by cuBLASLt today, whose epilogues are those

@@ -108,14 +108,14 @@ std::string plan_text(const Chosen& chosen, std::size_t kernel, std::string_view
   const bool transb = !a_is_k_contiguous(p.layout);
   const bool has_c = p.beta != 0;
   std::string text = fmt::format("    {{/* {} {} */\n", describe(p), config);
-  text += fmt::format("     {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
+  text += fmt::format("     {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
                       static_cast<int>(transa), static_cast<int>(transb),
                       p.type == DataType::kBf16 ? 14 : 2, p.accumulator == DataType::kF16 ? 64 : 68,
                       p.n, p.m, p.k, p.ldb, p.lda, has_c ? p.ldc : p.ldd, p.ldd,
-                      static_cast<int>(has_c));
+                      static_cast<int>(has_c), launch.workspace_bytes);
   text +=
-      fmt::format("     {}, {}u, {}u, {}u, {}u, {}, {}, {}, {},\n", kernel, launch.grid,
-                  launch.block, launch.cluster, launch.shared_bytes,
+      fmt::format("     {}, {}u, {}u, {}u, {}u, {}u, {}u, {}, {}, {}, {},\n", kernel, launch.grid,
+                  launch.splits, launch.block, launch.cluster, launch.shared_bytes, launch.counters,
                   static_cast<int>(launch.programmatic), static_cast<int>(launch.persistent),
                   static_cast<int>(launch.has_tensor_maps), static_cast<int>(launch.stores_by_tma));
   text += fmt::format("     {}u, {}u, {}u, {}u,\n", launch.needs.a, launch.needs.b, launch.needs.c,
@@ -136,10 +136,15 @@ std::string data_header(const std::string& name) {
 /* A kernel's argument block, and where in it a call's values go. */
 )c";
   const std::pair<const char*, std::size_t> offsets[] = {
-      {"BYTES", sizeof(GemmArgs)},       {"A", offsetof(GemmArgs, a)},
-      {"B", offsetof(GemmArgs, b)},      {"C", offsetof(GemmArgs, c)},
-      {"D", offsetof(GemmArgs, d)},      {"ALPHA", offsetof(GemmArgs, alpha)},
-      {"BETA", offsetof(GemmArgs, beta)}};
+      {"BYTES", sizeof(GemmArgs)},
+      {"A", offsetof(GemmArgs, a)},
+      {"B", offsetof(GemmArgs, b)},
+      {"C", offsetof(GemmArgs, c)},
+      {"D", offsetof(GemmArgs, d)},
+      {"ALPHA", offsetof(GemmArgs, alpha)},
+      {"BETA", offsetof(GemmArgs, beta)},
+      {"WORKSPACE", offsetof(GemmArgs, workspace)},
+      {"COUNTERS", offsetof(GemmArgs, counters)}};
   for (const auto& [field, value] : offsets)
     text += fmt::format("#define @NAME_UPPER@_ARGS_{} {}\n", field, value);
   text += R"c(
@@ -152,7 +157,7 @@ typedef struct {
 typedef struct {
   @NAME@_problem problem;
   int kernel;
-  unsigned grid, block, cluster, shared_bytes;
+  unsigned grid, splits, block, cluster, shared_bytes, counters;
   int programmatic, persistent, has_maps, has_map_d;
   unsigned align_a, align_b, align_c, align_d; /* of the kernel's operands, in bytes */
   @NAME@_map map_a, map_b, map_d;

@@ -25,7 +25,7 @@ extern "C" {
 typedef enum {
   @NAME_UPPER@_SUCCESS = 0,
   @NAME_UPPER@_NOT_INITIALIZED = 1,   /* no driver, or no current context */
-  @NAME_UPPER@_ALLOC_FAILED = 3,      /* out of host memory */
+  @NAME_UPPER@_ALLOC_FAILED = 3,      /* out of host or device memory */
   @NAME_UPPER@_INVALID_VALUE = 7,     /* a null or misaligned pointer, or no such problem */
   @NAME_UPPER@_ARCH_MISMATCH = 8,     /* the plans were tuned on another GPU */
   @NAME_UPPER@_EXECUTION_FAILED = 13, /* the driver refused the work */
@@ -47,6 +47,7 @@ typedef struct {
   int64_t ldc; /* equals ldd where has_c is 0 */
   int64_t ldd;
   int32_t has_c; /* 1: tuned with beta != 0 */
+  int64_t scratch_bytes; /* of its plan; not 0: it needs a scratch. Ignored by @NAME@_find(). */
 } @NAME@_problem;
 
 /* The kernels on the device of one context. Used by any number of threads at once. */
@@ -65,11 +66,22 @@ int @NAME@_find(const @NAME@_problem* problem);
 /* NULL is allowed. Finish the work, and destroy the graphs, that use the kernels first. */
 void @NAME@_close(@NAME@_library* library);
 
+/* Device memory that some kernels add up in. Runs that may be under way at the same time, graphs that
+ * hold them included, must not share one. */
+typedef struct @NAME@_scratch @NAME@_scratch;
+
+/* In the library's context, large enough for every problem. Not inside a stream capture. */
+@NAME@_status @NAME@_scratch_create(const @NAME@_library* library, @NAME@_scratch** scratch);
+/* NULL is allowed. Before the library is closed; finish the runs that use it first. */
+void @NAME@_scratch_destroy(const @NAME@_library* library, @NAME@_scratch* scratch);
+
 /* Enqueues problem `index` on `stream` (a CUstream or cudaStream_t) of the library's context, which
  * must be current. Waits for nothing and may be captured. C may be NULL with beta = 0; beta must be 0
- * where has_c is 0. Pointers must be multiples of 16 bytes. D may equal C and overlaps nothing else. */
+ * where has_c is 0. Pointers must be multiples of 16 bytes. D may equal C and overlaps nothing else.
+ * `scratch` may be NULL where scratch_bytes is 0. */
 @NAME@_status @NAME@_run(const @NAME@_library* library, int index, float alpha, const void* A,
-                         const void* B, float beta, const void* C, void* D, void* stream);
+                         const void* B, float beta, const void* C, void* D,
+                         const @NAME@_scratch* scratch, void* stream);
 
 #ifdef __cplusplus
 }
@@ -105,12 +117,21 @@ typedef struct {
   CUresult (*function_get_attribute)(int*, CUfunction_attribute, CUfunction);
   CUresult (*most_clusters)(int*, CUfunction, const CUlaunchConfig*);
   CUresult (*most_blocks)(int*, CUfunction, int, size_t);
+  CUresult (*memory_allocate)(CUdeviceptr*, size_t);
+  CUresult (*memory_free)(CUdeviceptr);
+  CUresult (*memory_set)(CUdeviceptr, unsigned, size_t, CUstream);
+  CUresult (*stream_synchronize)(CUstream);
   CUresult (*encode_map)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
                          const cuuint64_t*, const cuuint32_t*, const cuuint32_t*,
                          CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
                          CUtensorMapFloatOOBfill);
   CUresult (*launch)(const CUlaunchConfig*, CUfunction, void**, void**);
 } driver_functions;
+
+struct @NAME@_scratch {
+  CUdeviceptr workspace;
+  CUdeviceptr counters;
+};
 
 struct @NAME@_library {
   driver_functions driver;
@@ -158,6 +179,10 @@ static int open_driver(driver_functions* driver) {
                 {"cuFuncGetAttribute", &driver->function_get_attribute},
                 {"cuOccupancyMaxActiveClusters", &driver->most_clusters},
                 {"cuOccupancyMaxActiveBlocksPerMultiprocessor", &driver->most_blocks},
+                {"cuMemAlloc_v2", &driver->memory_allocate},
+                {"cuMemFree_v2", &driver->memory_free},
+                {"cuMemsetD32Async", &driver->memory_set},
+                {"cuStreamSynchronize", &driver->stream_synchronize},
                 {"cuTensorMapEncodeTiled", &driver->encode_map},
                 {"cuLaunchKernelEx", &driver->launch}};
   void* handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -202,7 +227,8 @@ static CUlaunchConfig launch_config(const @NAME@_plan* plan, unsigned grid, CUst
   memset(&config, 0, sizeof config);
   memset(attributes, 0, 2 * sizeof attributes[0]);
   config.gridDimX = grid;
-  config.gridDimY = config.gridDimZ = 1;
+  config.gridDimY = plan->splits;
+  config.gridDimZ = 1;
   config.blockDimX = plan->block;
   config.blockDimY = config.blockDimZ = 1;
   config.sharedMemBytes = plan->shared_bytes;
@@ -214,6 +240,12 @@ static CUlaunchConfig launch_config(const @NAME@_plan* plan, unsigned grid, CUst
     attribute->value.clusterDim.x = plan->cluster;
     attribute->value.clusterDim.y = attribute->value.clusterDim.z = 1;
   }
+  /* All blocks or none: two launches that each held a part of the device would wait for ever. */
+  if (plan->problem.scratch_bytes > 0) {
+    CUlaunchAttribute* attribute = &attributes[config.numAttrs++];
+    attribute->id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute->value.cooperative = 1;
+  }
   if (plan->programmatic) {
     CUlaunchAttribute* attribute = &attributes[config.numAttrs++];
     attribute->id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
@@ -222,7 +254,8 @@ static CUlaunchConfig launch_config(const @NAME@_plan* plan, unsigned grid, CUst
   return config;
 }
 
-/* Shared memory and cluster limits, and for a persistent plan the blocks that the device holds. */
+/* Shared memory and cluster limits; for a persistent plan the blocks that the device holds, and for one
+ * whose blocks wait for each other that it holds them all. */
 static @NAME@_status prepare(@NAME@_library* library, int index) {
   const @NAME@_plan* plan = &@NAME@_data_plans[index];
   const driver_functions* driver = &library->driver;
@@ -241,7 +274,7 @@ static @NAME@_status prepare(@NAME@_library* library, int index) {
       driver->function_attribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
                                  1) != CUDA_SUCCESS)
     return @NAME_UPPER@_EXECUTION_FAILED;
-  if (!plan->persistent) return @NAME_UPPER@_SUCCESS;
+  if (!plan->persistent && plan->problem.scratch_bytes == 0) return @NAME_UPPER@_SUCCESS;
   if (plan->cluster > 1) {
     CUlaunchAttribute attributes[2];
     const CUlaunchConfig config = launch_config(plan, plan->grid, NULL, attributes);
@@ -254,6 +287,9 @@ static @NAME@_status prepare(@NAME@_library* library, int index) {
       return @NAME_UPPER@_EXECUTION_FAILED;
     resident = (unsigned)count * (unsigned)@NAME@_data_sm_count;
   }
+  if (plan->problem.scratch_bytes > 0)
+    return plan->grid * plan->splits <= resident ? @NAME_UPPER@_SUCCESS
+                                                 : @NAME_UPPER@_EXECUTION_FAILED;
   if (resident < plan->cluster) return @NAME_UPPER@_EXECUTION_FAILED;
   if (library->grids[index] > resident) library->grids[index] = resident;
   return @NAME_UPPER@_SUCCESS;
@@ -310,6 +346,45 @@ void @NAME@_close(@NAME@_library* library) {
   free(library);
 }
 
+void @NAME@_scratch_destroy(const @NAME@_library* library, @NAME@_scratch* scratch) {
+  if (library == NULL || scratch == NULL) return;
+  if (scratch->workspace != 0) library->driver.memory_free(scratch->workspace);
+  if (scratch->counters != 0) library->driver.memory_free(scratch->counters);
+  free(scratch);
+}
+
+@NAME@_status @NAME@_scratch_create(const @NAME@_library* library, @NAME@_scratch** scratch) {
+  @NAME@_scratch* made;
+  int64_t bytes = 0;
+  size_t counters = 0;
+  int i;
+  if (library == NULL) return @NAME_UPPER@_NOT_INITIALIZED;
+  if (scratch == NULL) return @NAME_UPPER@_INVALID_VALUE;
+  *scratch = NULL;
+  made = calloc(1, sizeof *made);
+  if (made == NULL) return @NAME_UPPER@_ALLOC_FAILED;
+  for (i = 0; i < @NAME@_data_plan_count; ++i) {
+    const @NAME@_plan* plan = &@NAME@_data_plans[i];
+    if (plan->problem.scratch_bytes > bytes) bytes = plan->problem.scratch_bytes;
+    if (plan->counters > counters) counters = plan->counters;
+  }
+  /* The kernels leave the counters as they need to find them; the first one needs zeros. */
+  if (bytes > 0 &&
+      (library->driver.memory_allocate(&made->workspace, (size_t)bytes) != CUDA_SUCCESS ||
+       library->driver.memory_allocate(&made->counters, counters * 4) != CUDA_SUCCESS)) {
+    @NAME@_scratch_destroy(library, made);
+    return @NAME_UPPER@_ALLOC_FAILED;
+  }
+  if (bytes > 0 &&
+      (library->driver.memory_set(made->counters, 0, counters, NULL) != CUDA_SUCCESS ||
+       library->driver.stream_synchronize(NULL) != CUDA_SUCCESS)) {
+    @NAME@_scratch_destroy(library, made);
+    return @NAME_UPPER@_EXECUTION_FAILED;
+  }
+  *scratch = made;
+  return @NAME_UPPER@_SUCCESS;
+}
+
 static int is_aligned(const void* pointer, unsigned bytes) {
   return pointer != NULL && (uintptr_t)pointer % bytes == 0;
 }
@@ -333,7 +408,8 @@ static CUresult encode(const driver_functions* driver, const @NAME@_map* map, in
 
 /* The kernels' view is row-major: their A is the caller's B, their B the caller's A. */
 @NAME@_status @NAME@_run(const @NAME@_library* library, int index, float alpha, const void* A,
-                         const void* B, float beta, const void* C, void* D, void* stream) {
+                         const void* B, float beta, const void* C, void* D,
+                         const @NAME@_scratch* scratch, void* stream) {
   const @NAME@_plan* plan;
   const void* read_c = beta == 0 ? D : C;
   /* As aligned as a kernel's arguments and tensor maps need. */
@@ -356,6 +432,7 @@ static CUresult encode(const driver_functions* driver, const @NAME@_map* map, in
   if (!is_aligned(A, plan->align_b) || !is_aligned(B, plan->align_a) ||
       !is_aligned(read_c, plan->align_c) || !is_aligned(D, plan->align_d) || D == A || D == B)
     return @NAME_UPPER@_INVALID_VALUE;
+  if (plan->problem.scratch_bytes > 0 && scratch == NULL) return @NAME_UPPER@_INVALID_VALUE;
   memcpy(args.bytes, plan->args, sizeof args.bytes);
   memcpy(args.bytes + @NAME_UPPER@_ARGS_A, &B, sizeof B);
   memcpy(args.bytes + @NAME_UPPER@_ARGS_B, &A, sizeof A);
@@ -363,6 +440,10 @@ static CUresult encode(const driver_functions* driver, const @NAME@_map* map, in
   memcpy(args.bytes + @NAME_UPPER@_ARGS_D, &D, sizeof D);
   memcpy(args.bytes + @NAME_UPPER@_ARGS_ALPHA, &alpha, sizeof alpha);
   memcpy(args.bytes + @NAME_UPPER@_ARGS_BETA, &beta, sizeof beta);
+  if (plan->problem.scratch_bytes > 0) {
+    memcpy(args.bytes + @NAME_UPPER@_ARGS_WORKSPACE, &scratch->workspace, sizeof(void*));
+    memcpy(args.bytes + @NAME_UPPER@_ARGS_COUNTERS, &scratch->counters, sizeof(void*));
+  }
   memset(maps, 0, sizeof maps);
   if (plan->has_maps &&
       (encode(&library->driver, &plan->map_a, plan->problem.type, B, &maps[0].map) !=

@@ -42,9 +42,8 @@ inline vendor::Operands operands_of(const vendor::Scalars& scalars,
   return {arguments.b, arguments.a, reads_c ? arguments.c : arguments.d, arguments.d};
 }
 
-inline Result<void> launch_kernel(const Driver& driver, const Choice& choice,
-                                  plan::BoundLaunch& bound, const vendor::Scalars& scalars,
-                                  CUstream stream) {
+inline CUresult launch_kernel(const Driver& driver, const Choice& choice, plan::BoundLaunch& bound,
+                              const vendor::Scalars& scalars, CUstream stream) {
   if (scalars.mode == vendor::ScalarMode::kDevice) {
     bound.args.alpha_device = static_cast<const float*>(scalars.device_alpha);
     bound.args.beta_device = static_cast<const float*>(scalars.device_beta);
@@ -52,9 +51,7 @@ inline Result<void> launch_kernel(const Driver& driver, const Choice& choice,
     bound.args.alpha = scalars.alpha;
     bound.args.beta = scalars.beta;
   }
-  const CUresult result = plan::launch(driver, choice.launch, bound, choice.functions, stream);
-  if (result == CUDA_SUCCESS) return {};
-  return check(driver, result, "launching a kernel of the plan table");
+  return plan::launch(driver, choice.launch, bound, choice.functions, stream);
 }
 
 // Sets the scratch of a kernel that needs some. False where there is none: the kernel cannot be
@@ -69,15 +66,21 @@ bool set_scratch(CachedCall<Key>& entry, const vendor::Workspace& workspace, CUs
       .has_value();
 }
 
-// Enqueues what the entry holds, or by cuBLASLt's heuristic where its kernel has no scratch.
+// Enqueues what the entry holds, or by cuBLASLt's heuristic where its kernel has no scratch or does
+// not fit: a context may have fewer SMs than its device, which the first launch tells.
 template <class Key>
 Result<void> serve(CachedCall<Key>& entry, const vendor::Operands& operands,
                    const vendor::Scalars& scalars, const vendor::Workspace& workspace,
                    CUstream stream) {
   switch (entry.choice.source) {
-    case Source::kKernel:
+    case Source::kKernel: {
       if (!set_scratch(entry, workspace, stream)) break;
-      return launch_kernel(entry.device->driver(), entry.choice, entry.bound, scalars, stream);
+      const Driver& driver = entry.device->driver();
+      const CUresult result = launch_kernel(driver, entry.choice, entry.bound, scalars, stream);
+      if (result == CUDA_SUCCESS) return {};
+      if (result == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE) break;
+      return check(driver, result, "launching a kernel of the plan table");
+    }
     case Source::kVendor:
       return entry.choice.vendor->run(operands, scalars, workspace, stream);
     case Source::kCublasLt:

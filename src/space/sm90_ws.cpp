@@ -51,6 +51,15 @@ bool accumulators_fit(const SpaceContext& context, const Config& config) {
   return accumulator_registers(config, context.problem.accumulator) <= kMaxAccumulatorRegisters;
 }
 
+// Measured by compiling: three 64-row blocks of more than 96 columns, whatever the cluster and the
+// layout; two blocks of 192 columns and one of 256 do not spill.
+bool row_stores_fit(const SpaceContext& context, const Config& config) {
+  constexpr int kMostRegistersOfThreeBlocks = 144;
+  return config.at("epilogue") == kEpilogueTma || config.at("split") != 0 ||
+         consumer_tile(config).rows != 192 ||
+         accumulator_registers(config, context.problem.accumulator) <= kMostRegistersOfThreeBlocks;
+}
+
 bool pingpong_takes_two(const SpaceContext&, const Config& config) {
   return config.at("schedule") == kCooperative || config.at("consumers") == 2;
 }
@@ -270,6 +279,10 @@ const Family& sm90_ws_family() {
            "more than 192 accumulator registers a thread spill or serialise wgmma",
            {"consumers", "schedule", "tile_m", "tile_n"},
            &accumulators_fit},
+          {"row_stores_fit",
+           "storing three blocks of 64 rows by rows spills above 144 accumulator registers",
+           {"consumers", "schedule", "tile_m", "tile_n", "epilogue", "split"},
+           &row_stores_fit},
           {"tma_writes_d",
            "the TMA store needs a 16-byte aligned D, and n and ldd that are multiples of 8",
            {"epilogue"},

@@ -86,6 +86,20 @@ TEST_P(KernelSample, CompilesClean) {
   expect_clean(sources);
 }
 
+// The narrowest, the widest and the highest tiles of each number of consumers.
+TEST(KernelTexts, SplitsThroughTheWorkspaceCompileClean) {
+  std::vector<KernelSource> sources;
+  for (const Signature& signature :
+       {Signature{DataType::kF16, DataType::kF32}, Signature{DataType::kF16, DataType::kF16},
+        Signature{DataType::kBf16, DataType::kF32, Layout::kNT}})
+    for (const char* text : {"sm90_ws:n16.e1.sp2", "sm90_ws:n256.e1.sp2",
+                             "sm90_ws:m128.n192.e1.sp2", "sm90_ws:w2.m128.n32.e1.sp2",
+                             "sm90_ws:w2.m192.n256.s3.e1.sp2", "sm90_ws:w2.m256.n192.s3.e1.sp2"})
+      sources.push_back(
+          *kernel_source(*parse_config(text, kernel_families()), signature, "sm_90a"));
+  expect_clean(sources);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Families, KernelSample,
     ::testing::Values(

@@ -49,7 +49,7 @@ static int check(const gemms_problem* p, float alpha, float beta, const unsigned
   return 1;
 }
 
-static void run(const gemms_library* library, int index) {
+static void run(const gemms_library* library, int index, const gemms_scratch* scratch) {
   const gemms_problem* p = gemms_at(index);
   unsigned short* a = matrix(p->lda * (p->transa ? p->m : p->k), 1);
   unsigned short* b = matrix(p->ldb * (p->transb ? p->k : p->n), 2);
@@ -57,14 +57,15 @@ static void run(const gemms_library* library, int index) {
   unsigned short* d = matrix(p->ldd * p->n, 4);
   const float beta = p->has_c ? -1.0F : 0.0F;
   const gemms_status status =
-      gemms_run(library, index, 2, a, b, beta, p->has_c ? c : NULL, d, NULL);
+      gemms_run(library, index, 2, a, b, beta, p->has_c ? c : NULL, d, scratch, NULL);
   const int exact = check(p, 2, beta, a, b, c, d);
-  const gemms_status misaligned = gemms_run(library, index, 1, a + 1, b, 0, NULL, d, NULL);
-  const gemms_status overlap = gemms_run(library, index, 1, d, b, 0, NULL, d, NULL);
-  const gemms_status with_beta = gemms_run(library, index, 1, a, b, 1, c, d, NULL);
-  printf("%lld_%lld_%lld status=%d%s misaligned=%d overlap=%d beta=%d\n", (long long)p->m,
-         (long long)p->n, (long long)p->k, (int)status, exact ? " exact" : " WRONG",
-         (int)misaligned, (int)overlap, (int)with_beta);
+  const gemms_status misaligned = gemms_run(library, index, 1, a + 1, b, 0, NULL, d, scratch, NULL);
+  const gemms_status overlap = gemms_run(library, index, 1, d, b, 0, NULL, d, scratch, NULL);
+  const gemms_status with_beta = gemms_run(library, index, 1, a, b, 1, c, d, scratch, NULL);
+  const gemms_status bare = gemms_run(library, index, 1, a, b, 0, NULL, d, NULL, NULL);
+  printf("%lld_%lld_%lld scratch=%lld status=%d%s misaligned=%d overlap=%d beta=%d bare=%d\n",
+         (long long)p->m, (long long)p->n, (long long)p->k, (long long)p->scratch_bytes, (int)status,
+         exact ? " exact" : " WRONG", (int)misaligned, (int)overlap, (int)with_beta, (int)bare);
   free(a);
   free(b);
   free(c);
@@ -73,6 +74,7 @@ static void run(const gemms_library* library, int index) {
 
 int main(int argc, char** argv) {
   gemms_library* library = NULL;
+  gemms_scratch* scratch = NULL;
   gemms_problem unknown;
   gemms_status status;
   void* context = NULL;
@@ -91,9 +93,11 @@ int main(int argc, char** argv) {
   status = gemms_open(&library);
   printf("open=%d\n", (int)status);
   if (status != GEMMS_SUCCESS) return library == NULL ? 0 : 1;
-  for (i = 0; i < gemms_count(); ++i) run(library, i);
+  printf("scratch=%d\n", (int)gemms_scratch_create(library, &scratch));
+  for (i = 0; i < gemms_count(); ++i) run(library, i, scratch);
   printf("out_of_range=%d\n",
-         (int)gemms_run(library, gemms_count(), 1, NULL, NULL, 0, NULL, NULL, NULL));
+         (int)gemms_run(library, gemms_count(), 1, NULL, NULL, 0, NULL, NULL, NULL, NULL));
+  gemms_scratch_destroy(library, scratch);
   gemms_close(library);
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,7 +15,6 @@
 #include "compile/kernel_source.h"
 #include "gpu/gpu.h"
 #include "plan/launch_plan.h"
-#include "space/workspace.h"
 
 namespace gemmsmith {
 
@@ -42,11 +42,6 @@ class DirectTest : public ::testing::Test {
     auto stream = Stream::create(driver());
     ASSERT_TRUE(stream) << stream.error().what;
     stream_ = std::move(*stream);
-    workspace_ = std::move(*DeviceBuffer::allocate(driver(), kMostWorkspaceBytes));
-    counters_ =
-        std::move(*DeviceBuffer::allocate(driver(), plan::kMostCounters * sizeof(unsigned)));
-    ASSERT_EQ(driver().MemsetD32Async(counters_.address(), 0, plan::kMostCounters, stream_.get()),
-              CUDA_SUCCESS);
   }
 
   const Driver& driver() const { return context_->driver(); }
@@ -54,6 +49,7 @@ class DirectTest : public ::testing::Test {
   // Operands of integers in exact allocations, and the expected result.
   struct Data {
     DeviceBuffer a, b, c, d, expected, report;
+    DeviceBuffer workspace, counters;  // give_scratch()'s
     plan::Operands operands() const { return {a.pointer(), b.pointer(), c.pointer(), d.pointer()}; }
   };
   Data make_data(const Problem& p) {
@@ -123,11 +119,31 @@ class DirectTest : public ::testing::Test {
     return load(*compile::kernel_source(config, signature_of(problem), gpu::architecture()), config,
                 problem);
   }
+  // What the kernel asks for beside its operands, again in allocations of exactly that size.
+  void give_scratch(Data& data, const Loaded& loaded) {
+    const auto bytes = static_cast<std::size_t>(loaded.plan.workspace_bytes);
+    if (bytes == 0) return;
+    const auto words = static_cast<std::size_t>(loaded.plan.counters);
+    data.workspace = std::move(*DeviceBuffer::allocate(driver(), bytes));
+    if (words == 0) return;
+    data.counters = std::move(*DeviceBuffer::allocate(driver(), words * sizeof(unsigned)));
+    EXPECT_EQ(driver().MemsetD32Async(data.counters.address(), 0, words, stream_.get()),
+              CUDA_SUCCESS);
+    EXPECT_TRUE(stream_.synchronize());
+  }
+  // Counters that a launch did not leave as the next one needs them: all but the upper bit zero.
+  std::uint64_t dirty_counters(const Data& data) {
+    std::vector<unsigned> counters(data.counters.size() / sizeof(unsigned));
+    EXPECT_TRUE(copy_to_host(driver(), counters.data(), data.counters.address(),
+                             data.counters.size(), stream_.get()));
+    return static_cast<std::uint64_t>(std::count_if(
+        counters.begin(), counters.end(), [](unsigned c) { return (c & 0x7fffffffU) != 0; }));
+  }
   Result<void> launch(Loaded& loaded, const Data& data, CUstream stream) {
     GEMMSMITH_TRY(plan::BoundLaunch bound, plan::bind(driver(), loaded.plan, data.operands()));
-    GEMMSMITH_CHECK(
-        plan::use_scratch(driver(), loaded.plan, bound,
-                          {workspace_.pointer(), static_cast<unsigned*>(counters_.pointer())}));
+    GEMMSMITH_CHECK(plan::use_scratch(
+        driver(), loaded.plan, bound,
+        {data.workspace.pointer(), static_cast<unsigned*>(data.counters.pointer())}));
     return check(driver(), plan::launch(driver(), loaded.plan, bound, loaded.functions, stream),
                  "launching");
   }
@@ -137,8 +153,6 @@ class DirectTest : public ::testing::Test {
   std::optional<compile::Compiler> compiler_;
   std::optional<HarnessKernels> kernels_;
   Stream stream_;
-  // One stream at a time launches.
-  DeviceBuffer workspace_, counters_;
 };
 
 }  // namespace gemmsmith

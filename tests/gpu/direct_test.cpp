@@ -14,8 +14,9 @@ TEST_F(DirectTest, FamiliesOnRaggedAndTinyShapes) {
   for (const Problem& p : gpu::direct_problems()) {
     for (const Family* family : kernel_families()) {
       for (const Config& config : gpu::pool_configs(*family, p, target_, gpu::kDirectConfigs)) {
-        const Data data = make_data(p);
+        Data data = make_data(p);
         Loaded loaded = load(config, p);
+        give_scratch(data, loaded);
         ASSERT_TRUE(launch(loaded, data, stream_.get()));
         const auto finished = stream_.synchronize();
         ASSERT_TRUE(finished) << to_text(config) << ": " << finished.error().what;
@@ -45,8 +46,9 @@ TEST_F(DirectTest, GraphReplaysGiveTheSameResult) {
   const Problem p = gpu::direct_problems()[4];
   for (const Family* family : kernel_families()) {
     for (const Config& config : gpu::pool_configs(*family, p, target_, gpu::kDirectConfigs)) {
-      const Data data = make_data(p);
+      Data data = make_data(p);
       Loaded loaded = load(config, p);
+      give_scratch(data, loaded);
       const auto graph = GraphExec::capture(driver(), stream_.get(), [&](CUstream stream) {
         for (int i = 0; i < 5; ++i)
           if (auto launched = launch(loaded, data, stream); !launched) return launched;
@@ -73,6 +75,7 @@ TEST_F(DirectTest, SeveralStreamsDoNotDisturbEachOther) {
       std::vector<Stream> streams;
       for (std::size_t i = 0; i < kStreams; ++i) {
         data.push_back(make_data(p));
+        give_scratch(data.back(), loaded);
         streams.push_back(std::move(*Stream::create(driver())));
       }
       for (int round = 0; round < kRounds; ++round)
@@ -85,6 +88,100 @@ TEST_F(DirectTest, SeveralStreamsDoNotDisturbEachOther) {
     }
   }
 }
+
+TEST_F(DirectTest, SplitsThroughTheWorkspaceAreExact) {
+  int checked = 0;
+  for (const Problem& p : gpu::split_problems()) {
+    for (const Config& config : gpu::workspace_configs(p, target_)) {
+      Data data = make_data(p);
+      Loaded loaded = load(config, p);
+      give_scratch(data, loaded);
+      // Twice: the second launch finds what the first one left.
+      for (int i = 0; i < 2; ++i) {
+        ASSERT_TRUE(launch(loaded, data, stream_.get()));
+        const auto finished = stream_.synchronize();
+        ASSERT_TRUE(finished) << to_text(config) << ": " << finished.error().what;
+      }
+      EXPECT_EQ(wrong_elements(data, p), 0U) << describe(p) << " " << to_text(config);
+      EXPECT_EQ(dirty_counters(data), 0U) << describe(p) << " " << to_text(config);
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 40);
+}
+
+// One graph of launches that differ in their number of ranks and tiles, over one workspace and one
+// set of counters, as a stream's calls have them. Each product's result is wiped before it is made
+// again, so an early reader would be seen.
+TEST_F(DirectTest, CountersStayCleanOverAThousandReplays) {
+  constexpr int kReplays = 1000;
+  const Problem p = gpu::shape(264, 520, 4096);
+  std::vector<Loaded> kernels;
+  for (const Config& config : gpu::workspace_configs(p, target_))
+    kernels.push_back(load(config, p));
+  ASSERT_GE(kernels.size(), 3U);
+  const auto by_workspace = [](const Loaded& a, const Loaded& b) {
+    return a.plan.workspace_bytes < b.plan.workspace_bytes;
+  };
+  const auto by_counters = [](const Loaded& a, const Loaded& b) {
+    return a.plan.counters < b.plan.counters;
+  };
+  Data shared = make_data(p);
+  Loaded most;
+  most.plan.workspace_bytes =
+      std::max_element(kernels.begin(), kernels.end(), by_workspace)->plan.workspace_bytes;
+  most.plan.counters = std::max_element(kernels.begin(), kernels.end(), by_counters)->plan.counters;
+  give_scratch(shared, most);
+  const auto record = [&](CUstream stream) -> Result<void> {
+    for (Loaded& kernel : kernels) {
+      GEMMSMITH_CHECK(
+          kernels_->fill_pattern(stream, shared.d.address(), stored_d(p).extent(), 0x7fff));
+      GEMMSMITH_CHECK(launch(kernel, shared, stream));
+      GEMMSMITH_CHECK(launch(kernel, shared, stream));
+    }
+    return {};
+  };
+  const auto graph = GraphExec::capture(driver(), stream_.get(), record);
+  ASSERT_TRUE(graph) << graph.error().what;
+  for (int replay = 0; replay < kReplays; ++replay) {
+    ASSERT_TRUE(graph->launch(stream_.get()));
+    if (replay % 100 != 99) continue;
+    const auto finished = stream_.synchronize();
+    ASSERT_TRUE(finished) << replay << ": " << finished.error().what;
+    ASSERT_EQ(wrong_elements(shared, p), 0U) << "replay " << replay;
+    ASSERT_EQ(dirty_counters(shared), 0U) << "replay " << replay;
+  }
+}
+
+// Launches that each want the whole device, on several streams at once: were they let in by halves,
+// they would wait for ever. Plainly, and started before their predecessors end.
+class FullDeviceTest : public DirectTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(FullDeviceTest, LaunchesTakeTurns) {
+  constexpr std::size_t kStreams = 4;
+  constexpr int kRounds = 200;
+  const Problem p = gpu::shape(1024, 1024, 2048);
+  Loaded loaded = load(*parse_config(GetParam(), kernel_families()), p);
+  std::vector<Data> data;
+  std::vector<Stream> streams;
+  for (std::size_t i = 0; i < kStreams; ++i) {
+    data.push_back(make_data(p));
+    give_scratch(data.back(), loaded);
+    streams.push_back(std::move(*Stream::create(driver())));
+  }
+  for (int round = 0; round < kRounds; ++round)
+    for (std::size_t i = 0; i < kStreams; ++i)
+      ASSERT_TRUE(launch(loaded, data[i], streams[i].get()));
+  for (std::size_t i = 0; i < kStreams; ++i) {
+    ASSERT_TRUE(streams[i].synchronize());
+    EXPECT_EQ(wrong_elements(data[i], p), 0U) << "stream " << i;
+    EXPECT_EQ(dirty_counters(data[i]), 0U) << "stream " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(DirectTest, FullDeviceTest,
+                         ::testing::Values("sm90_ws:w2.m128.n128.s6.e1.sp2.sk2.d0",
+                                           "sm90_ws:w2.m128.n128.s6.e1.sp2.sk2"));
 
 }  // namespace
 }  // namespace gemmsmith

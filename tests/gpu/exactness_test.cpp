@@ -24,13 +24,19 @@ TEST(Exactness, EveryFamilyOnRaggedAndTinyShapes) {
   std::ofstream table(gpu::results_path("exactness.csv"));
   table << "problem,config,status,detail\n";
   int checked = 0;
-  const std::vector<Problem> problems = gpu::exactness_problems();
-  for (const Problem& problem : problems) {
+  const Target& target = (*bench)->device().target;
+  std::vector<Problem> problems = gpu::exactness_problems();
+  const std::size_t ragged_and_tiny = problems.size();
+  for (const Problem& problem : gpu::split_problems()) problems.push_back(problem);
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    const Problem& problem = problems[i];
     std::vector<Config> configs;
-    for (const Family* family : kernel_families())
-      for (const Config& config :
-           gpu::pool_configs(*family, problem, (*bench)->device().target, gpu::kExactnessConfigs))
-        configs.push_back(config);
+    if (i < ragged_and_tiny)
+      for (const Family* family : kernel_families())
+        for (const Config& config :
+             gpu::pool_configs(*family, problem, target, gpu::kExactnessConfigs))
+          configs.push_back(config);
+    for (const Config& config : gpu::workspace_configs(problem, target)) configs.push_back(config);
     const auto rows = (*bench)->screen(problem, configs, Setting::kChained);
     ASSERT_TRUE(rows) << rows.error().what;
     for (const Measurement& row : *rows) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 
 #include "base/numbers.h"
 #include "compile/cubin_cache.h"
@@ -205,6 +206,52 @@ std::vector<Problem> direct_problems() {
   return problems;
 }
 
+std::vector<Config> workspace_configs(const Problem& problem, const Target& target) {
+  std::vector<Config> configs;
+  for (const char* text :
+       {"sm90_ws:e1.s8.sp2.sk2", "sm90_ws:k128.e1.sp2.sk5", "sm90_ws:n16.k128.e1.s2.sp2.sk16",
+        "sm90_ws:n8.e1.s2.sp2.sk32.d0", "sm90_ws:n128.e1.s3.sp2.sk6.r1",
+        "sm90_ws:w2.m128.n128.s4.e1.sp2.sk3", "sm90_ws:w2.m128.n128.s6.e1.sp2.sk8",
+        "sm90_ws:w2.n96.e1.s3.sp2.sk12", "sm90_ws:w2.m128.n256.e1.sp2.sk4.g2",
+        "sm90_ws:w2.m256.n128.e1.s2.sp2.sk10.d0", "sm90_ws:w2.m192.n128.e1.sp2.sk24"}) {
+    const Config config = *parse_config(text, kernel_families());
+    if (broken_rule({problem, target}, config) == nullptr) configs.push_back(config);
+  }
+  return configs;
+}
+
+std::vector<Problem> split_problems() {
+  std::vector<Problem> problems;
+  for (const auto& [m, n, k] : {std::tuple{1, 1, 4096},
+                                {17, 33, 2056},
+                                {64, 64, 8192},
+                                {127, 129, 4104},
+                                {129, 257, 4096},
+                                {200, 300, 3000},
+                                {256, 512, 5000}})
+    problems.push_back(shape(m, n, k));
+  const auto add = [&](auto change) {
+    Problem problem = shape(130, 264, 4168);
+    change(problem);
+    problems.push_back(*make_problem(problem));
+  };
+  add([](Problem& p) { p.type = DataType::kBf16; });
+  add([](Problem& p) { p.accumulator = DataType::kF16; });
+  add([](Problem& p) {
+    p.alpha = 0.5F;
+    p.beta = -2;
+    p.ldc = p.ldd = 272;
+  });
+  add([](Problem& p) { p.ldc = p.ldd = 265; });  // pairs of elements on odd places
+  for (const Layout layout : {Layout::kNN, Layout::kNT, Layout::kTT})
+    add([&](Problem& p) {
+      p.layout = layout;
+      p.lda = a_is_k_contiguous(layout) ? 4168 : 136;
+      p.ldb = b_is_k_contiguous(layout) ? 4168 : 264;
+    });
+  return problems;
+}
+
 std::vector<Problem> field_report_problems(DataType type) {
   std::vector<Problem> problems = {shape(64, 128, 4096), shape(130, 72, 14336),
                                    shape(128, 72, 8192), shape(512, 8, 500000)};
@@ -226,9 +273,10 @@ std::vector<Config> field_report_configs(const Problem& problem, const Target& t
   for (const Family* family : kernel_families())
     for (const Config& config : pool_configs(*family, problem, target, 2))
       configs.push_back(config);
-  for (const char* text : {"sm90_ws:e1.sp1.sk2", "sm90_ws:e1.sp1.sk4", "sm90_ws:e1.sp1.sk16",
-                           "sm90_ws:w2.m128.e1.sp1.sk8", "sm90_ws:n8.e1.sp1.sk8",
-                           "sm80_mma:m16.n16.wm1.wn1.k128.wk8", "sm80_mma:m32.n32.k64.wk2"}) {
+  for (const char* text :
+       {"sm90_ws:e1.sp1.sk2", "sm90_ws:e1.sp1.sk4", "sm90_ws:e1.sp1.sk16", "sm90_ws:e1.sp2.sk2",
+        "sm90_ws:w2.m128.e1.sp2.sk8", "sm90_ws:w2.m128.e1.sp1.sk8", "sm90_ws:n8.e1.sp1.sk8",
+        "sm80_mma:m16.n16.wm1.wn1.k128.wk8", "sm80_mma:m32.n32.k64.wk2"}) {
     const Config config = *parse_config(text, kernel_families());
     if (broken_rule({problem, target}, config) == nullptr) configs.push_back(config);
   }
@@ -285,6 +333,12 @@ int precompile() {
     usable = usable && compile_for(problem, pooled(problem, kExactnessConfigs));
   for (const Problem& problem : direct_problems())
     usable = usable && compile_for(problem, pooled(problem, kDirectConfigs));
+  for (const auto& problems : {split_problems(), std::vector{shape(264, 520, 4096)}})
+    for (const Problem& problem : problems)
+      usable = usable && compile_for(problem, workspace_configs(problem, target));
+  usable = usable &&
+           compile_for(shape(1024, 1024, 2048),
+                       {*parse_config("sm90_ws:w2.m128.n128.s6.e1.sp2.sk2", kernel_families())});
   for (const DataType type : {DataType::kF16, DataType::kBf16})
     for (const auto& problems : {field_report_problems(type), overflow_problems(type)})
       for (const Problem& problem : problems)

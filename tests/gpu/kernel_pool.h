@@ -28,6 +28,12 @@ std::vector<Problem> same_kernel_problems();
 // The problems that are launched directly, under compute-sanitizer too.
 std::vector<Problem> direct_problems();
 
+// Kernels that add up through the workspace, those that are legal for the problem: both numbers of
+// consumers, every way of reading back (few ranks to many) and a tile that is shared unevenly.
+std::vector<Config> workspace_configs(const Problem& problem, const Target& target);
+// Ragged problems with a long k: tails of k, D of any alignment, alpha and beta, types, layouts.
+std::vector<Problem> split_problems();
+
 constexpr std::size_t kExactnessConfigs = 8;
 constexpr std::size_t kDirectConfigs = 4;
 

@@ -151,14 +151,15 @@ class Product {
   }
 
   gemmsmithStatus_t enqueue(gemmsmithHandle_t handle, CUstream stream, float alpha = 1,
-                            float beta = 0) const {
+                            float beta = 0, bool brings_workspace = true) const {
     const std::uint16_t half_alpha = encode(GEMMSMITH_R_16F, alpha);
     const std::uint16_t half_beta = encode(GEMMSMITH_R_16F, beta);
     const bool is_half = shape_.compute_type == GEMMSMITH_COMPUTE_16F;
     return gemmsmithMatmul(handle, &problem,
                            is_half ? static_cast<const void*>(&half_alpha) : &alpha, a.data(),
                            b.data(), is_half ? static_cast<const void*>(&half_beta) : &beta,
-                           c.data(), d.data(), workspace_.pointer(), kWorkspaceBytes, stream);
+                           c.data(), d.data(), brings_workspace ? workspace_.pointer() : nullptr,
+                           brings_workspace ? kWorkspaceBytes : 0, stream);
   }
 
   std::string difference(float alpha = 1, float beta = 0) {
@@ -185,10 +186,11 @@ class Product {
   DeviceBuffer workspace_;
 };
 
-// One kernel of each family, one that splits K, and a cuBLASLt configuration.
+// One kernel of each family, two that split K, and a cuBLASLt configuration.
 const Shape kPlanned{256, 192, 512};
 const Shape kRagged{136, 200, 264};
 const Shape kSplit{128, 64, 4096};
+const Shape kWorkspaceSplit{256, 264, 4096};
 const Shape kVendor{384, 256, 320};
 // Square in m and k, so that D can be the next product's B.
 const Shape kChain{256, 192, 256};
@@ -246,7 +248,8 @@ class GpuRuntime : public testing::Test {
         {kRagged, "sm80_mma:m64.n64"},
         {kChain, is_hopper ? "sm90_ws:s3" : "sm80_mma:m32"},
         {kShortChain, "sm80_mma:m32.n32"},
-        {kSplit, is_hopper ? "sm90_ws:e1.sp1.sk4" : "sm80_mma:m32.n32"}};
+        {kSplit, is_hopper ? "sm90_ws:e1.sp1.sk4" : "sm80_mma:m32.n32"},
+        {kWorkspaceSplit, is_hopper ? "sm90_ws:e1.s8.sp2.sk6" : "sm80_mma:m32.n32"}};
     for (const auto& [shape, text] : kernels) {
       GEMMSMITH_TRY(const Config config, parse_config(text, kernel_families()));
       GEMMSMITH_TRY(auto source, compile::kernel_source(config, Signature{}, architecture));
@@ -297,7 +300,7 @@ TEST_F(GpuRuntime, EveryLayoutIsExactByHeuristic) {
 
 TEST_F(GpuRuntime, PlansAreUsedAndExact) {
   LOAD_TABLE_OR_SKIP();
-  for (const Shape& planned : {kPlanned, kRagged, kSplit, kVendor}) {
+  for (const Shape& planned : {kPlanned, kRagged, kSplit, kWorkspaceSplit, kVendor}) {
     Product product(driver(), planned);
     const std::string source = source_of(product.problem);
     EXPECT_EQ(source.find("heuristic"), std::string::npos) << source;
@@ -373,7 +376,7 @@ TEST_F(GpuRuntime, ColdCaptureReplaysExactly) {
   LOAD_TABLE_OR_SKIP();
   const Shape unseen{88, 120, 96, GEMMSMITH_OP_N, GEMMSMITH_OP_T};
   std::vector<std::unique_ptr<Product>> products;
-  for (const Shape& shape : {kPlanned, kRagged, kSplit, kVendor, unseen})
+  for (const Shape& shape : {kPlanned, kRagged, kSplit, kWorkspaceSplit, kVendor, unseen})
     products.push_back(std::make_unique<Product>(driver(), shape));
   Product eager(driver(), kPlanned);
   auto capture_stream = Stream::create(driver());
@@ -416,6 +419,28 @@ TEST_F(GpuRuntime, ThreadsShareAHandle) {
       auto stream = Stream::create(driver());
       for (int i = 0; i < 1000; ++i)
         if (product.enqueue(handle_, stream->get()) != GEMMSMITH_STATUS_SUCCESS)
+          failures[t] = gemmsmithGetLastErrorString();
+      if (!stream->synchronize()) failures[t] = "the stream failed";
+      if (const std::string difference = product.difference(); difference != "")
+        failures[t] = difference;
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& failure : failures) EXPECT_EQ(failure, "");
+}
+
+// Kernels that wait for each other's partial sums, 120 CTAs each, on eight streams of one handle:
+// half the calls bring a workspace, the others get one of the handle's.
+TEST_F(GpuRuntime, SplitsThroughTheWorkspaceShareNothing) {
+  LOAD_TABLE_OR_SKIP();
+  std::vector<std::string> failures(8);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < failures.size(); ++t)
+    threads.emplace_back([&, t] {
+      if (!context_->make_current()) return;
+      Product product(driver(), kWorkspaceSplit);
+      auto stream = Stream::create(driver());
+      for (int i = 0; i < 1000; ++i)
+        if (product.enqueue(handle_, stream->get(), 1, 0, t % 2 == 0) != GEMMSMITH_STATUS_SUCCESS)
           failures[t] = gemmsmithGetLastErrorString();
       if (!stream->synchronize()) failures[t] = "the stream failed";
       if (const std::string difference = product.difference(); difference != "")

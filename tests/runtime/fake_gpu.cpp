@@ -160,7 +160,7 @@ void FakeGpu::reset() {
   last_workspace = nullptr;
   last_counters = nullptr;
   dirty_counters = allocations = 0;
-  fail_allocation = false;
+  fail_allocation = refuse_cooperative = false;
   captures_spoiled = 0;
   another_thread_captures = false;
   fail_module_load = fail_encode = fail_launch = is_capturing = skip_work = false;
@@ -281,6 +281,7 @@ FAKE_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f
   fake_gpu().last_cluster = cluster;
   fake_gpu().last_splits = config->gridDimY;
   fake_gpu().last_cooperative = cooperative;
+  if (cooperative && fake_gpu().refuse_cooperative) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   return run(function, parameters);
 }
 FAKE_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned,

@@ -31,6 +31,7 @@ struct __attribute__((visibility("default"))) FakeGpu {
   std::atomic<bool> fail_encode{false};
   std::atomic<bool> fail_launch{false};
   std::atomic<bool> fail_allocation{false};
+  std::atomic<bool> refuse_cooperative{false};  // as a context with few SMs does
   std::atomic<bool> is_capturing{false};
   std::atomic<bool> another_thread_captures{false};  // in global mode
   // While set, kernels are counted but not computed: for measuring the host's side.

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <set>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -146,6 +147,57 @@ TEST_F(ScratchTest, WithoutCountersThePlanIsNotLoaded) {
   EXPECT_EQ(run_on(nullptr, kNeeded), Given{});
   EXPECT_STREQ(plan_info(handle_, Product(options_).problem).reason,
                "the driver did not load the plan's kernel");
+}
+
+TEST_F(ScratchTest, WhatDoesNotFitTheContextIsLeftToCublasLt) {
+  load();
+  gpu().refuse_cooperative = true;
+  EXPECT_EQ(run_on(nullptr, kNeeded), Given{});
+  gpu().refuse_cooperative = false;
+  EXPECT_NE(run_on(nullptr, kNeeded), Given{});
+}
+
+TEST_F(ScratchTest, PreparedPlansGetTheSame) {
+  load();
+  Product product(options_);
+  gemmsmithPlan_t plan = nullptr;
+  ASSERT_EQ(gemmsmithPlanCreate(handle_, &product.problem, &plan), GEMMSMITH_STATUS_SUCCESS);
+  const float one = 1;
+  const float zero = 0;
+  for (int i = 0; i < 2; ++i) {
+    product.d.fill_nan();
+    ASSERT_EQ(gemmsmithPlanRun(plan, &one, product.a.data(), product.b.data(), &zero, nullptr,
+                               product.d.data(), nullptr, 0, nullptr),
+              GEMMSMITH_STATUS_SUCCESS)
+        << gemmsmithGetLastErrorString();
+    EXPECT_EQ(product.difference(), "");
+  }
+  const Given plans = {gpu().last_workspace, gpu().last_counters};
+  EXPECT_NE(plans, Given{});
+  EXPECT_EQ(run_on(nullptr, 0), plans) << "the stream has one workspace, whoever asks";
+  EXPECT_EQ(gpu().dirty_counters, 0);
+  EXPECT_EQ(gemmsmithPlanDestroy(plan), GEMMSMITH_STATUS_SUCCESS);
+}
+
+// Each on a stream of its own; the pool grows while others read it.
+TEST_F(ScratchTest, ManyThreadsAskAtOnce) {
+  load();
+  std::vector<std::string> failures(ScratchPool::kMostStreams);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < failures.size(); ++t)
+    threads.emplace_back([&, t] {
+      use_device(0);
+      Product product(options_);
+      product.stream = reinterpret_cast<gemmsmithStream_t>(stream_of(t));
+      for (int i = 0; i < 4 && failures[t] == ""; ++i) {
+        product.workspace_bytes = i % 2 == 0 ? 0 : static_cast<std::size_t>(kNeeded);
+        failures[t] = product.run_and_compare(handle_);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& failure : failures) EXPECT_EQ(failure, "");
+  EXPECT_EQ(fake_lt().matmul_calls, 0);
+  EXPECT_EQ(gpu().dirty_counters, 0);
 }
 
 // The preloaded library passes on what no plan can serve now.
