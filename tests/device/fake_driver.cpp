@@ -17,12 +17,14 @@
 #include <vector>
 
 #include "kernels/parts/args.cuh"
+#include "support/fake_pack.h"
 
 #undef cuEventElapsedTime  // CUDA 13's cuda.h renames it; drivers keep the old symbol
 
 namespace {
 
 using gemmsmith_kernels::GemmArgs;
+using gemmsmith_kernels::PackArgs;
 
 int number(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
@@ -52,12 +54,14 @@ thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 struct FakeFunction {
   int parameters = 1;
   bool computes = false;
+  bool packs = false;
   bool bf16 = false;
   // As on a device: 48 KiB until it is raised, and a launch that needs more is refused.
   int dynamic_shared_limit = 48 << 10;
 };
 struct FakeModule {
-  FakeFunction gemm;
+  FakeFunction function;
+  const char* name = "gemm";
 };
 struct FakeGraph {
   std::vector<std::function<void()>> nodes;
@@ -70,7 +74,9 @@ struct FakeEvent {
 };
 
 std::mutex launch_mutex;
+std::int64_t launch_count = 0;
 FakeLaunch last_launch = {};
+FakeLaunch last_pack = {};
 std::atomic<std::int64_t> allocations{0};
 thread_local CUcontext current_context = nullptr;
 char context_token;
@@ -176,6 +182,10 @@ void fake_cuda_last_launch(FakeLaunch* launch) {
   const std::lock_guard lock(launch_mutex);
   *launch = last_launch;
 }
+void fake_cuda_last_pack(FakeLaunch* launch) {
+  const std::lock_guard lock(launch_mutex);
+  *launch = last_pack;
+}
 std::int64_t fake_cuda_live_allocations() { return allocations.load(); }
 
 CUresult cuInit(unsigned) { return static_cast<CUresult>(number("FAKE_CUDA_INIT", 0)); }
@@ -279,9 +289,13 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   auto* fake = new FakeModule;
   const bool sm90 = std::strncmp(text, "fake sm90_ws", 12) == 0;
   const bool sm80 = std::strncmp(text, "fake sm80_mma", 13) == 0;
-  fake->gemm.computes = sm90 || sm80;
-  fake->gemm.parameters = sm90 ? 4 : 1;
-  fake->gemm.bf16 = std::strncmp(text + (sm90 ? 12 : sm80 ? 13 : 4), " bf16", 5) == 0;
+  if (std::strncmp(text, "fake pack", 9) == 0) {
+    fake->function.packs = true;
+    fake->name = "pack";
+  }
+  fake->function.computes = sm90 || sm80;
+  fake->function.parameters = sm90 ? 4 : 1;
+  fake->function.bf16 = std::strncmp(text + (sm90 ? 12 : sm80 ? 13 : 4), " bf16", 5) == 0;
   *module = reinterpret_cast<CUmodule>(fake);
   return CUDA_SUCCESS;
 }
@@ -290,8 +304,9 @@ CUresult cuModuleUnload(CUmodule module) {
   return CUDA_SUCCESS;
 }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-  if (std::strcmp(name, "gemm") != 0) return CUDA_ERROR_NOT_FOUND;
-  *function = reinterpret_cast<CUfunction>(&reinterpret_cast<FakeModule*>(module)->gemm);
+  auto* const fake = reinterpret_cast<FakeModule*>(module);
+  if (std::strcmp(name, fake->name) != 0) return CUDA_ERROR_NOT_FOUND;
+  *function = reinterpret_cast<CUfunction>(&fake->function);
   return CUDA_SUCCESS;
 }
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
@@ -314,15 +329,18 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
     return CUDA_ERROR_INVALID_VALUE;
   const FakeLaunch launch = describe_launch(*config, fake.parameters);
   GemmArgs args = {};
+  PackArgs pack = {};
   if (fake.computes) std::memcpy(&args, parameters[fake.parameters - 1], sizeof args);
-  run_or_capture(config->hStream, [fake, launch, args] {
+  if (fake.packs) std::memcpy(&pack, parameters[0], sizeof pack);
+  run_or_capture(config->hStream, [fake, launch, args, pack] {
     {
       const std::lock_guard lock(launch_mutex);
-      const std::int64_t count = last_launch.count + 1;
-      last_launch = launch;
-      last_launch.count = count;
+      FakeLaunch& latest = fake.packs ? last_pack : last_launch;
+      latest = launch;
+      latest.count = ++launch_count;
     }
     if (fake.computes) compute(fake, args);
+    if (fake.packs) gemmsmith::test::fake_pack(pack, launch.splits);
   });
   return CUDA_SUCCESS;
 }

@@ -13,8 +13,8 @@
 //
 // A cubin is a text. One that begins with "fake sm90_ws" or "fake sm80_mma" has a kernel "gemm"
 // which, launched, computes D = alpha * A * B + beta * C in layout TN from its GemmArgs (f16; bf16
-// where the text goes on with " bf16"); any other text that begins with "fake" has a kernel "gemm"
-// that does nothing.
+// where the text goes on with " bf16"); "fake pack" has a kernel "pack" that copies as
+// kernels/pack.cu does; any other text that begins with "fake" has a kernel "gemm" that does nothing.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,9 @@ struct FakeTensorMap {
   std::uint32_t unused;
 };
 
-// The latest launch that really ran (not captured), and how many did.
+// A launch that really ran (not captured).
 struct FakeLaunch {
-  std::int64_t count;
+  std::int64_t count;  // launches of any kernel up to this one
   unsigned grid;
   unsigned splits;  // along y
   unsigned block;
@@ -47,7 +47,8 @@ struct FakeLaunch {
 };
 
 extern "C" {
-// Found with dlsym.
+// Found with dlsym. The latest launch of a kernel "gemm", and of a kernel "pack".
 void fake_cuda_last_launch(FakeLaunch* launch);
+void fake_cuda_last_pack(FakeLaunch* launch);
 std::int64_t fake_cuda_live_allocations();
 }

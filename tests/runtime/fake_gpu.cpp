@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "kernels/parts/args.cuh"
+#include "support/fake_pack.h"
 
 // The driver's exports carry version suffixes in some headers and not in others: both spellings.
 #undef cuEventElapsedTime
@@ -24,7 +25,7 @@ struct CUctx_st {
 
 namespace {
 
-enum class KernelKind { kGemm, kGemmWithMaps, kScale };
+enum class KernelKind { kGemm, kGemmWithMaps, kScale, kPack };
 
 struct FakeModule {
   KernelKind kind = KernelKind::kGemm;
@@ -106,7 +107,7 @@ void run_scale(void** parameters) {
     }
 }
 
-CUresult run(CUfunction function, void** parameters) {
+CUresult run(CUfunction function, unsigned grid_y, void** parameters) {
   FakeGpu& gpu = fake_gpu();
   if (gpu.fail_launch) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
@@ -118,6 +119,11 @@ CUresult run(CUfunction function, void** parameters) {
   switch (kernel.kind) {
     case KernelKind::kScale:
       run_scale(parameters);
+      break;
+    case KernelKind::kPack:
+      ++gpu.packs;
+      gemmsmith::test::fake_pack(*static_cast<const gemmsmith_kernels::PackArgs*>(parameters[0]),
+                                 grid_y);
       break;
     case KernelKind::kGemm:
       run_gemm(kernel, *static_cast<const gemmsmith_kernels::GemmArgs*>(parameters[0]));
@@ -154,7 +160,7 @@ int attribute_value(CUdevice_attribute attribute) {
 }  // namespace
 
 void FakeGpu::reset() {
-  launches = modules_loaded = modules_unloaded = maps_encoded = contexts_retained = 0;
+  launches = packs = modules_loaded = modules_unloaded = maps_encoded = contexts_retained = 0;
   last_cluster = last_splits = 0;
   last_cooperative = false;
   last_workspace = nullptr;
@@ -239,6 +245,8 @@ FAKE_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   auto loaded = new FakeModule;
   if (text.find("gemmsmith_scale") != std::string::npos) {
     loaded->kind = KernelKind::kScale;
+  } else if (text.find("FAKE pack") != std::string::npos) {
+    loaded->kind = KernelKind::kPack;
   } else if (const std::size_t at = text.find("FAKE gemm "); at != std::string::npos) {
     loaded->a_is_k_contiguous = text[at + 10] == 't';
     loaded->b_is_k_contiguous = text[at + 11] == 'n';
@@ -282,12 +290,12 @@ FAKE_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f
   fake_gpu().last_splits = config->gridDimY;
   fake_gpu().last_cooperative = cooperative;
   if (cooperative && fake_gpu().refuse_cooperative) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-  return run(function, parameters);
+  return run(function, config->gridDimY, parameters);
 }
-FAKE_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned,
-                                    unsigned, unsigned, unsigned, CUstream, void** parameters,
-                                    void**) {
-  return run(function, parameters);
+FAKE_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned grid_y, unsigned,
+                                    unsigned, unsigned, unsigned, unsigned, CUstream,
+                                    void** parameters, void**) {
+  return run(function, grid_y, parameters);
 }
 FAKE_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   if (fake_gpu().fail_allocation) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -2,7 +2,7 @@
 // kernels it knows on host memory, counts calls and fails on demand. Device memory is host memory.
 //
 // A "cubin" is text here: "FAKE gemm tn" or "FAKE gemm tn maps" (a kernel that takes three tensor
-// maps before its arguments). Anything that holds "gemmsmith_scale" is the scaling kernel.
+// maps before its arguments); "FAKE pack" copies as kernels/pack.cu does. Anything that holds "gemmsmith_scale" is the scaling kernel.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,8 @@
 struct __attribute__((visibility("default"))) FakeGpu {
   static constexpr int kDevices = 2;
 
-  std::atomic<int> launches{0};
+  std::atomic<int> launches{0};  // of any kernel
+  std::atomic<int> packs{0};
   std::atomic<int> modules_loaded{0};
   std::atomic<int> modules_unloaded{0};
   std::atomic<int> maps_encoded{0};

@@ -40,11 +40,13 @@ class TableMaker {
     EXPECT_TRUE(parsed) << parsed.error().what;
     const Problem problem = problem_of(product, alpha, beta);
     const bool has_maps = parsed->family == &sm90_ws_family();
-    std::string cubin = has_maps ? "FAKE gemm tn maps " : "FAKE gemm tn ";
+    std::string cubin = fmt::format("FAKE gemm {} ", name(problem.layout));
+    if (has_maps) cubin += "maps ";
     cubin += name(problem.type);
     cubin += '\0';  // the fake driver reads a C string
-    const auto added =
-        writer_.add_kernel_plan(problem, *parsed, h200(), {cubin, "gemm", 128, 0}, {5, 1.25, 1.1});
+    const std::string pack_cubin("FAKE pack\0", 10);
+    const auto added = writer_.add_kernel_plan(problem, *parsed, h200(),
+                                               {cubin, "gemm", 128, 0, pack_cubin}, {5, 1.25, 1.1});
     EXPECT_TRUE(added) << added.error().what;
     return *this;
   }
