@@ -157,10 +157,12 @@ class OperandLoader {
   const u16* source_;
 };
 
-// Both operands' k tiles, in order.
-class CopyTileLoader {
+// Both operands' k tiles, in order: by cp.async, or element by element. (Templates, so that what
+// this kernel does not use is not compiled.)
+template <int kHow, int kTile>
+class TileLoaderOf {
  public:
-  __device__ __forceinline__ CopyTileLoader(const GemmArgs& args, const TileCoord& tile)
+  __device__ __forceinline__ TileLoaderOf(const GemmArgs& args, const TileCoord& tile)
       : a_(args.a, args.lda, tile.m * kTileM, args.m),
         b_(args.b, args.ldb, tile.n * kTileN, args.n),
         k_left_(args.k - static_cast<int>(threadIdx.x % kRowChunks) * kCopyElements) {}
@@ -190,9 +192,10 @@ class CopyTileLoader {
   int k_left_;  // from this thread's chunk of the next tile; negative once past the end
 };
 
-class ElementTileLoader {
+template <int kTile>
+class TileLoaderOf<1, kTile> {
  public:
-  __device__ __forceinline__ ElementTileLoader(const GemmArgs& args, const TileCoord& tile)
+  __device__ __forceinline__ TileLoaderOf(const GemmArgs& args, const TileCoord& tile)
       : a_(args.a, args.lda, tile.m * kTileM, args.m, args.k),
         b_(args.b, args.ldb, tile.n * kTileN, args.n, args.k) {}
 
@@ -208,15 +211,7 @@ class ElementTileLoader {
   ElementLoader<kTileN, kTileK, kThreads, kAlongKB == 1> b_;
 };
 
-template <int kHow>
-struct TileLoaderOf {
-  using Type = CopyTileLoader;
-};
-template <>
-struct TileLoaderOf<1> {
-  using Type = ElementTileLoader;
-};
-using TileLoader = TileLoaderOf<kLoads>::Type;
+using TileLoader = TileLoaderOf<kLoads, kTileK>;
 
 // Starts the first k tiles, as many as the ring holds.
 __device__ __forceinline__ void fill_ring(TileLoader& loader, u32 ring, int k_tiles, int k) {

@@ -63,6 +63,12 @@ Result<Chosen> choose(const plan::PlanTable& table, const Problem& problem) {
   if (problem.accumulator == DataType::kF16 && problem.type != DataType::kF16)
     return fail(ErrorCode::kUnsupported, "no such pair of types");
   GEMMSMITH_TRY(const plan::LaunchPlan launch, plan::make_launch_plan(entry->recipe, problem));
+  if (launch.packing.is_needed())
+    return fail(ErrorCode::kUnsupported,
+                "its plan packs operands into a workspace, which an exported library has not");
+  if (launch.workspace_bytes > 0)
+    return fail(ErrorCode::kUnsupported,
+                "its plan adds up in a workspace, which an exported library has not");
   return Chosen{problem, entry, launch};
 }
 

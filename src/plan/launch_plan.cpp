@@ -218,6 +218,26 @@ Result<void> add_workspace(const LaunchRecipe& recipe, const Problem& problem, s
   return {};
 }
 
+// Makes the launch pack into the workspace, and the kernel read there.
+Result<void> point_at_copies(const Driver& driver, const LaunchPlan& plan, BoundLaunch& bound,
+                             void* workspace) {
+  const Packing& packing = plan.packing;
+  if (!packing.is_needed()) return {};
+  set_copies(packing, workspace, bound.pack);
+  char* const start = static_cast<char*>(workspace);
+  if (packing.packs_a) {
+    bound.args.a = start + packing.at_a;
+    if (plan.has_tensor_maps)
+      GEMMSMITH_CHECK(encode(driver, plan.map_a, plan.type, bound.args.a, "A", bound.map_a));
+  }
+  if (packing.packs_b) {
+    bound.args.b = start + packing.at_b;
+    if (plan.has_tensor_maps)
+      GEMMSMITH_CHECK(encode(driver, plan.map_b, plan.type, bound.args.b, "B", bound.map_b));
+  }
+  return {};
+}
+
 CUresult launch_pack(const Driver& driver, const LaunchPlan& plan,
                      gemmsmith_kernels::PackArgs& args, CUfunction function, CUstream stream) {
   if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -337,21 +357,10 @@ Result<void> use_scratch(const Driver& driver, const LaunchPlan& plan, BoundLaun
                          const Scratch& scratch) {
   bound.args.counters = scratch.counters;
   if (bound.args.workspace == scratch.workspace) return {};
+  // Set again once everything points there: what failed half way must not launch.
+  bound.args.workspace = nullptr;
+  GEMMSMITH_CHECK(point_at_copies(driver, plan, bound, scratch.workspace));
   bound.args.workspace = scratch.workspace;
-  const Packing& packing = plan.packing;
-  if (!packing.is_needed()) return {};
-  set_copies(packing, scratch.workspace, bound.pack);
-  char* const start = static_cast<char*>(scratch.workspace);
-  if (packing.packs_a) {
-    bound.args.a = start + packing.at_a;
-    if (plan.has_tensor_maps)
-      GEMMSMITH_CHECK(encode(driver, plan.map_a, plan.type, bound.args.a, "A", bound.map_a));
-  }
-  if (packing.packs_b) {
-    bound.args.b = start + packing.at_b;
-    if (plan.has_tensor_maps)
-      GEMMSMITH_CHECK(encode(driver, plan.map_b, plan.type, bound.args.b, "B", bound.map_b));
-  }
   return {};
 }
 

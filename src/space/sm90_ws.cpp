@@ -177,8 +177,14 @@ Footprint sm90_ws_footprint(const Config& config, DataType accumulator) {
   return {128 * consumers + (moves_registers ? 128 : 32), shared_bytes(config)};
 }
 
-// Registers are known after compiling only: a kernel that takes too many is refused then, by
-// plan::prepare().
+// Registers of a thread, estimated: they are known after compiling only, and a kernel that takes
+// more is refused then, by plan::prepare(). Compiled ones took 106 to 110 beside few accumulators.
+int split_registers(const Config& config, DataType accumulator) {
+  constexpr int kLeast = 112;
+  constexpr int kBesideAccumulators = 64;
+  return std::max(kLeast, accumulator_registers(config, accumulator) + kBesideAccumulators);
+}
+
 bool split_ctas_fit_at_once(const SpaceContext& context, const Config& config) {
   if (config.at("split") != kSplitWorkspace) return true;
   const Target& target = context.target;
@@ -186,7 +192,11 @@ bool split_ctas_fit_at_once(const SpaceContext& context, const Config& config) {
   const int by_shared =
       target.shared_bytes_per_sm / (footprint.shared_bytes + kReservedSharedBytes);
   const int by_threads = target.max_threads_per_sm / footprint.threads;
-  const std::int64_t resident = std::int64_t{target.sm_count} * std::min(by_shared, by_threads);
+  const int by_registers =
+      target.registers_per_sm /
+      (footprint.threads * split_registers(config, context.problem.accumulator));
+  const std::int64_t resident =
+      std::int64_t{target.sm_count} * std::max(1, std::min({by_shared, by_threads, by_registers}));
   return tile_count(context.problem, config) * config.at("split_k") <= resident;
 }
 

@@ -14,7 +14,8 @@
 // A cubin is a text. One that begins with "fake sm90_ws" or "fake sm80_mma" has a kernel "gemm"
 // which, launched, computes D = alpha * A * B + beta * C in layout TN from its GemmArgs (f16; bf16
 // where the text goes on with " bf16"); "fake pack" has a kernel "pack" that copies as
-// kernels/pack.cu does; any other text that begins with "fake" has a kernel "gemm" that does nothing.
+// kernels/pack.cu does; any other text that begins with "fake" has a kernel "gemm" that does
+// nothing.
 #pragma once
 
 #include <cstdint>

@@ -79,6 +79,29 @@ TEST(ExportedLibrary, NamesWhatItLeavesOut) {
   EXPECT_EQ(library->left_out[1].reason, "the plan table has no plan for it");
 }
 
+// BUG: they were exported with a null workspace, which their kernels would have written to.
+TEST(ExportedLibrary, LeavesOutPlansThatNeedAWorkspace) {
+  Product plain = product_of(64, 64, 64);
+  Product splits = product_of(64, 64, 256);
+  Product packs = product_of(64, 64, 65);
+  const auto table = plan::PlanTable::from_bytes(TableMaker()
+                                                     .kernel(plain, runtime::kWithMaps)
+                                                     .kernel(splits, "sm90_ws:e1.s2.sp2.sk2")
+                                                     .kernel(packs, "sm90_ws:e1.s2.pk3")
+                                                     .bytes(),
+                                                 "test");
+  ASSERT_TRUE(table) << table.error().what;
+  const Problem problems[] = {problem_of(plain), problem_of(splits), problem_of(packs)};
+  const auto library = export_library(*table, problems, "gemms");
+  ASSERT_TRUE(library) << library.error().what;
+  EXPECT_EQ(library->plans, 1);
+  ASSERT_EQ(library->left_out.size(), 2U);
+  EXPECT_EQ(library->left_out[0].reason,
+            "its plan adds up in a workspace, which an exported library has not");
+  EXPECT_EQ(library->left_out[1].reason,
+            "its plan packs operands into a workspace, which an exported library has not");
+}
+
 TEST(ExportedLibrary, ItsTableHoldsTheSamePlans) {
   const Fixture f;
   const Problem problems[] = {problem_of(f.first)};

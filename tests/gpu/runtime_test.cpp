@@ -190,7 +190,7 @@ class Product {
 const Shape kPlanned{256, 192, 512};
 const Shape kRagged{136, 200, 264};
 const Shape kSplit{128, 64, 4096};
-const Shape kWorkspaceSplit{256, 264, 4096};
+const Shape kWorkspaceSplit{72, 136, 4096};
 const Shape kVendor{384, 256, 320};
 // Square in m and k, so that D can be the next product's B.
 const Shape kChain{256, 192, 256};

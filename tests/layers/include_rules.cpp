@@ -40,8 +40,9 @@ const std::vector<PackageRule>& package_rules() {
   return rules;
 }
 
-// Includes that name no folder of src/: the two that host code shares with others.
-constexpr std::string_view kKernelArguments = "kernels/parts/args.cuh";
+// Includes that name no folder of src/: those that host code shares with others.
+constexpr std::string_view kKernelArguments[] = {"kernels/parts/args.cuh",
+                                                 "kernels/parts/pack_args.cuh"};
 constexpr std::string_view kPublicHeaders = "gemmsmith/";
 
 struct Include {
@@ -94,7 +95,7 @@ std::optional<std::string> broken_rule(const std::string& folder, const Include&
                            *rule.folders.begin());
     return std::nullopt;
   }
-  if (include.name == kKernelArguments)
+  if (std::ranges::find(kKernelArguments, include.name) != std::end(kKernelArguments))
     return *rank_of(folder) >= *rank_of("plan")
                ? std::nullopt
                : std::optional(

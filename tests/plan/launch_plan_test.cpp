@@ -343,7 +343,8 @@ TEST_F(Launching, CtasThatMeetMustFitAtOnce) {
 TEST_F(Launching, PlainLaunchesHaveNoAttributes) {
   const auto plan = plan_of("sm80_mma:s2.d0", problem_of(64, 64, 64));
   auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_});
-  ASSERT_EQ(launch(driver_, *plan, *bound, {function_of("fake sm80_mma"), nullptr}, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(launch(driver_, *plan, *bound, {function_of("fake sm80_mma"), nullptr}, nullptr),
+            CUDA_SUCCESS);
   EXPECT_EQ(last_launch().cluster, 1U);
   EXPECT_EQ(last_launch().programmatic, 0);
   EXPECT_EQ(last_launch().cooperative, 0);
@@ -366,7 +367,8 @@ TEST_F(Launching, TheArgumentsReachTheKernel) {
     d_.elements.fill(0);
     auto bound = bind(driver_, *plan, {&a_, &b_, &c_, &d_});
     ASSERT_TRUE(bound) << bound.error().what;
-    ASSERT_EQ(launch(driver_, *plan, *bound, {function_of(sm90 ? "fake sm90_ws" : "fake sm80_mma"), nullptr}, nullptr),
+    ASSERT_EQ(launch(driver_, *plan, *bound,
+                     {function_of(sm90 ? "fake sm90_ws" : "fake sm80_mma"), nullptr}, nullptr),
               CUDA_SUCCESS);
     EXPECT_EQ(d_.elements[0], 0x4c20) << family << ": 8 * 2 + 0.5";
     EXPECT_EQ(d_.elements[14], 0x4c20) << family;

@@ -209,6 +209,59 @@ TEST(PlanTable, KernelPlansSayHowMuchWorkspaceTheyNeed) {
   EXPECT_EQ(entry->recipe.split_k, 8);
 }
 
+// Odd k: both operands are packed.
+std::string packing_table() {
+  PlanTableWriter table = writer();
+  PlanTableWriter::Kernel kernel = kKernel;
+  kernel.pack_cubin = "the cubin of pack.cu";
+  EXPECT_TRUE(table.add_kernel_plan(problem_of(64, 64, 64), config_of("sm90_ws:s2.e1"), h200(),
+                                    kernel, {5, 1.1, 1.1}));
+  EXPECT_TRUE(table.add_kernel_plan(problem_of(64, 64, 65), config_of("sm90_ws:s2.e1.pk3"), h200(),
+                                    kernel, {5, 1.1, 1.1}));
+  EXPECT_TRUE(table.add_kernel_plan(problem_of(64, 64, 67), config_of("sm80_mma:s2.pk3"), h200(),
+                                    kernel, {5, 1.1, 1.1}));
+  return table.bytes().value();
+}
+
+TEST(PlanTable, PackingPlansBringTheKernelThatPacks) {
+  const auto table = PlanTable::from_bytes(packing_table(), "t.plans");
+  ASSERT_TRUE(table) << table.error().what;
+  EXPECT_EQ(table->kernel_count(), 2U) << "one that multiplies, one that packs: each kept once";
+  for (const std::int64_t k : {65, 67}) {
+    const PlanEntry* const entry = table->find(key_of(problem_of(64, 64, k)));
+    ASSERT_NE(entry, nullptr) << k;
+    EXPECT_EQ(entry->recipe.pack, 3);
+    EXPECT_EQ(entry->workspace_bytes, 2 * 64 * 128 * 2) << k;
+    ASSERT_LT(entry->pack_kernel, table->kernel_count());
+    EXPECT_EQ(table->kernel(entry->pack_kernel).cubin, "the cubin of pack.cu");
+    EXPECT_EQ(table->kernel(entry->pack_kernel).function, "pack");
+    EXPECT_EQ(table->kernel(entry->kernel).cubin, kKernel.cubin);
+    EXPECT_EQ(table->kernel(entry->kernel).function, "gemm");
+  }
+  EXPECT_EQ(table->find(key_of(problem_of(64, 64, 64)))->pack_kernel, PlanEntry::kNoKernel);
+}
+
+TEST(PlanTable, CopiesOfPackingPlansAreTheSame) {
+  const std::string bytes = packing_table();
+  const auto table = PlanTable::from_bytes(bytes, "t.plans");
+  ASSERT_TRUE(table) << table.error().what;
+  PlanTableWriter copy = writer();
+  for (const PlanEntry& entry : table->entries()) ASSERT_TRUE(copy.add_copy(*table, entry));
+  EXPECT_EQ(copy.bytes().value(), bytes);
+}
+
+TEST(PlanTable, TheWriterRefusesAPackingPlanWithoutTheKernelThatPacks) {
+  PlanTableWriter table = writer();
+  const auto added = table.add_kernel_plan(problem_of(64, 64, 65), config_of("sm90_ws:s2.e1.pk3"),
+                                           h200(), kKernel, {});
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(added.error().what,
+            "sm90_ws:e1.s2.pk3 packs operands and came without the kernel for that");
+  EXPECT_TRUE(PlanTable::from_bytes(table.bytes().value(), "t.plans")->entries().empty())
+      << "and keeps nothing of it";
+}
+
 TEST(PlanTable, EveryTruncationIsRefused) {
   const std::string bytes = small_table();
   for (std::size_t size = 0; size < bytes.size(); ++size)
@@ -301,8 +354,43 @@ TEST(PlanTable, SealedNonsenseIsRefusedByItsMeaning) {
             refusal("plan 2 has an unknown source"));
 }
 
+TEST(PlanTable, SealedNonsenseAboutPackingIsRefused) {
+  // Entry 0 packs nothing, 1 and 2 do: in the order of k.
+  const auto with_entry = [](std::size_t index, auto change) {
+    std::string bytes = packing_table();
+    PlanEntry entry = {};
+    char* const place = bytes.data() + sizeof(PlanFileHeader) + index * sizeof(PlanEntry);
+    std::memcpy(&entry, place, sizeof entry);
+    change(entry);
+    std::memcpy(place, &entry, sizeof entry);
+    seal(bytes);
+    return error_of(bytes);
+  };
+  const auto no_pack_kernel = [](std::size_t index) {
+    return refusal(fmt::format("plan {} has no kernel for packing, or one too many", index));
+  };
+  EXPECT_EQ(with_entry(1, [](PlanEntry& e) { e.recipe.pack = 1; }), "no error");
+  EXPECT_EQ(with_entry(1, [](PlanEntry& e) { e.pack_kernel = PlanEntry::kNoKernel; }),
+            no_pack_kernel(1));
+  EXPECT_EQ(with_entry(2, [](PlanEntry& e) { e.pack_kernel = 2; }), no_pack_kernel(2));
+  EXPECT_EQ(with_entry(1, [](PlanEntry& e) { e.recipe.pack = 0; }), no_pack_kernel(1));
+  EXPECT_EQ(with_entry(0, [](PlanEntry& e) { e.pack_kernel = 1; }), no_pack_kernel(0));
+  EXPECT_EQ(with_entry(0, [](PlanEntry& e) { e.recipe.pack = 3; }), no_pack_kernel(0));
+  EXPECT_EQ(with_entry(1, [](PlanEntry& e) { e.recipe.pack = 4; }),
+            refusal("plan 1 cannot be launched"));
+  EXPECT_EQ(with_entry(1, [](PlanEntry& e) { e.recipe.pack = -1; }),
+            refusal("plan 1 cannot be launched"));
+  EXPECT_EQ(with_entry(1,
+                       [](PlanEntry& e) {
+                         e.source = PlanSource::kVendor;
+                         e.kernel = PlanEntry::kNoKernel;
+                         e.recipe = {};
+                       }),
+            refusal("plan 1 is the vendor's and has a kernel"));
+}
+
 TEST(PlanTable, SealedDamageNeverReadsOutsideOfTheFile) {
-  const std::string bytes = small_table();
+  const std::string bytes = packing_table();
   std::mt19937 rng(11);
   int accepted = 0;
   for (int round = 0; round < 20000; ++round) {
@@ -318,9 +406,9 @@ TEST(PlanTable, SealedDamageNeverReadsOutsideOfTheFile) {
     for (const PlanEntry& entry : table->entries()) {
       EXPECT_EQ(table->find(entry.key), &entry);
       read += table->text(entry).size();
-      if (entry.source == PlanSource::kKernel)
-        read +=
-            table->kernel(entry.kernel).cubin.size() + table->kernel(entry.kernel).function.size();
+      for (const std::uint32_t kernel : {entry.kernel, entry.pack_kernel})
+        if (kernel != PlanEntry::kNoKernel)
+          read += table->kernel(kernel).cubin.size() + table->kernel(kernel).function.size();
     }
     EXPECT_LT(read, 10 * bytes.size());
   }

@@ -114,7 +114,9 @@ CUresult run(CUfunction function, unsigned grid_y, void** parameters) {
   ++gpu.launches;
   if (gpu.skip_work) return CUDA_SUCCESS;
   const auto& kernel = *reinterpret_cast<const FakeModule*>(function);
-  if (kernel.kind == KernelKind::kGemmWithMaps)
+  // Others are given scratch too, and must leave it alone: their operands may lie there.
+  const bool splits = grid_y > 1;
+  if (kernel.kind == KernelKind::kGemmWithMaps && splits)
     use_scratch(*static_cast<const gemmsmith_kernels::GemmArgs*>(parameters[3]));
   switch (kernel.kind) {
     case KernelKind::kScale:

@@ -2,7 +2,8 @@
 // kernels it knows on host memory, counts calls and fails on demand. Device memory is host memory.
 //
 // A "cubin" is text here: "FAKE gemm tn" or "FAKE gemm tn maps" (a kernel that takes three tensor
-// maps before its arguments); "FAKE pack" copies as kernels/pack.cu does. Anything that holds "gemmsmith_scale" is the scaling kernel.
+// maps before its arguments); "FAKE pack" copies as kernels/pack.cu does. Anything that holds
+// "gemmsmith_scale" is the scaling kernel.
 #pragma once
 
 #include <atomic>
@@ -19,8 +20,8 @@ struct __attribute__((visibility("default"))) FakeGpu {
   std::atomic<unsigned> last_cluster{0};
   std::atomic<unsigned> last_splits{0};  // of the grid, along y
   std::atomic<bool> last_cooperative{false};
-  // What the last kernel with counters was given. It turns the first one over, as a real one does,
-  // and writes into the workspace.
+  // What the last kernel that splits through the workspace was given. It turns the first one over,
+  // as a real one does, and writes into the workspace.
   std::atomic<void*> last_workspace{nullptr};
   std::atomic<unsigned*> last_counters{nullptr};
   std::atomic<int> dirty_counters{0};    // launches that found the lower bits not zero
