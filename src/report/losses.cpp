@@ -154,7 +154,7 @@ constexpr std::array kCauses = {
     Cause{"power limit", power_limit}, Cause{"operand traffic", operand_traffic},
 };
 
-constexpr const char* kUnexplained = "not visible in the config";
+constexpr const char* kUnexplained = "unexplained";
 
 Loss explain(const ShapeLine& line, const Target& target) {
   Loss loss;

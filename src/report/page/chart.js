@@ -12,16 +12,19 @@ function plot(parent, words, height, draw) {
       .attr("role", "img").attr("aria-label", words);
     draw(svg, width, tall);
   };
-  new ResizeObserver(() => { if (Math.abs(box.clientWidth - drawn) > 1 && box.clientWidth >= 260) redraw(); }).observe(box);
+  // In the next frame: drawing inside the callback would change what is being observed.
+  new ResizeObserver(() => requestAnimationFrame(() => {
+    if (Math.abs(box.clientWidth - drawn) > 1 && box.clientWidth >= 260) redraw();
+  })).observe(box);
   redraw();
   return redraw;
 }
 
-// Plain numbers at 1, 2 and 5 of each decade; of decades alone where there are many, or it is narrow.
+// Plain numbers at 1, 2 and 5 of each decade, or fewer where a decade has little room.
 function logTicks(scale, room) {
   const [low, high] = scale.domain();
-  const decades = Math.log10(high / low);
-  const steps = decades > 3.2 || room < 60 * decades * 3 ? (room < 40 * decades ? [1] : decades > 3.2 ? [1] : [1, 3]) : [1, 2, 5];
+  const decade = room / Math.log10(high / low);
+  const steps = decade > 150 ? [1, 2, 5] : decade > 90 ? [1, 3] : [1];
   const ticks = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power)
     for (const step of steps) {

@@ -11,7 +11,7 @@ function drawClocks() {
     const shown = runs.filter((r) => r[figure][2] > 0);
     plot(half, words + " of each run", () => 62 + 24 * shown.length, (svg, width, height) => {
       const left = 118;
-      const x = d3.scaleLinear().domain([0, d3.max(shown, (r) => r[figure][2]) * 1.03]).range([left, width - 12]);
+      const x = d3.scaleLinear().domain([0, d3.max(shown, (r) => r[figure][2]) * 1.03]).range([left, width - 20]);
       svg.append("text").attr("x", 0).attr("y", 12).attr("class", "strong").text(words);
       const ticks = x.ticks(5);
       const grid = svg.append("g").attr("class", "grid");

@@ -17,7 +17,7 @@ function drawCurves() {
   const searcher = (curve) => searcherNames[curve.searcher] || curve.searcher;
   let split = splits[0];
   const chosen = () => data.curves.filter((c) => c.split === split);
-  add(box, "p", { class: "soft" }, "The gap to the recorded best on held-out shapes after so many measurements: lower is better. Geometric means; the band is the policy\u2019s 95 % interval. Point at a line for its name.");
+  add(box, "p", { class: "soft" }, "The gap to the recorded best on held-out shapes after so many measurements: lower is better. Geometric means; the band is the policy\u2019s 95 % interval. Point at a line for its name. Gaps below 0.001 % are drawn there.");
   const controls = add(box, "div", { class: "controls" });
   if (splits.length > 1) choice(controls, "Held out", splits.map((s) => [s, s]), (value) => { split = value; redraw(); table(); });
   else add(controls, "span", { class: "note" }, "Held out: " + split);
@@ -49,7 +49,7 @@ function drawCurves() {
     add(head, "th", { scope: "col" }, "share of the recorded best after");
     for (const n of numbers) add(head, "th", { scope: "col", class: "figure" }, n);
     const body = add(element, "tbody");
-    for (const c of curves) {
+    for (const c of curves.slice().sort((a, b) => b.points[0][1] - a.points[0][1])) {
       const row = add(body, "tr");
       add(row, "td", { class: "nowrap" }, searcher(c));
       for (const n of numbers) { const p = c.points.find((q) => q[0] === n); add(row, "td", { class: "figure" }, p ? d3.format(".4f")(p[1]) : "\u2013"); }

@@ -1,8 +1,8 @@
 // heat.js: one measure over M and N for one K, as a grid of coloured and numbered cells. Colours mix
-// the theme's own in CSS, on a logarithmic scale that is full at half and at twice.
+// the theme's own in CSS, on a logarithmic scale that is full at about 0.6 and 1.7.
 function drawHeat() {
   const box = section("heat");
-  add(box, "p", { class: "soft" }, "Green is faster than tuned cuBLASLt, orange slower, grey within a percent or two. A cell is a shape; empty cells were not measured.");
+  add(box, "p", { class: "soft" }, "Green is faster than tuned cuBLASLt, orange slower, grey level. A cell is a shape; gaps were not measured.");
   const controls = add(box, "div", { class: "controls" });
   const numeric = (a, b) => a - b;
   const all = (name) => Array.from(new Set(columns[name])).sort(numeric);
@@ -16,8 +16,9 @@ function drawHeat() {
   add(controls, "span", { class: "note" }, "K");
   if (ks.length <= 16) buttons(controls, "K", ks.map((x) => [x, String(x)]), k, (value) => { k = value; redraw(); });
   else choice(controls, "", ks.map((x) => [x, String(x)]), (value) => { k = Number(value); redraw(); }).value = k;
+  const depth = (value) => Math.min(1, Math.abs(Math.log2(value)) * 1.3);
   const colour = (value) => {
-    const share = Math.min(1, Math.abs(Math.log2(value)) * 1.3);
+    const share = depth(value);
     return `color-mix(in oklab, var(--${value >= 1 ? "win" : "loss"}) ${Math.round(100 * share)}%, var(--even))`;
   };
   const redraw = plot(box, "Speed over tuned cuBLASLt for each M and N at one K", (width) => {
@@ -34,7 +35,7 @@ function drawHeat() {
     explain(cells, describeShape);
     const small = x.bandwidth() < 34;
     if (x.bandwidth() >= 22 && y.bandwidth() >= 12)
-      svg.append("g").selectAll("text").data(shapes).enter().append("text").attr("class", "cell-text").style("font-size", small ? "9.5px" : "12px")
+      svg.append("g").selectAll("text").data(shapes).enter().append("text").attr("class", (i) => (depth(columns[measure][i]) > 0.6 ? "cell-text deep" : "cell-text")).style("font-size", small ? "9.5px" : "12px")
         .attr("x", (i) => x(columns.n[i]) + x.bandwidth() / 2).attr("y", (i) => y(columns.m[i]) + y.bandwidth() / 2)
         .text((i) => d3.format(small ? ".1f" : ".2f")(columns[measure][i]));
     const size = (v) => (small && v >= 1024 ? d3.format("~r")(Math.round(v / 102.4) / 10) + "k" : v);

@@ -5,12 +5,12 @@ function drawLosses() {
   const box = section("losses");
   if (data.losses.length === 0) { add(box, "p", { class: "soft" }, "None: no shape's best kernel of ours is more than 1 % behind tuned cuBLASLt."); return; }
   add(box, "p", { class: "soft" }, `${data.losses.length} of ${count} shapes, where our best kernel is below ${data.rules.lost_below} of tuned cuBLASLt in either setting. The cause is the first rule in which our config is clearly worse than the library\u2019s, derived from shape, tiles, waves, split and traffic: a lead to follow, not a measurement.`);
-  const causes = Array.from(d3.group ? d3.group(data.losses, (l) => l.cause) : d3.nest().key((l) => l.cause).entries(data.losses).map((e) => [e.key, e.values]))
-    .map(([cause, list]) => ({ cause, total: list.length, open: list.filter((l) => columns.served[l.shape] < 1).length, mean: Math.exp(d3.mean(list, (l) => Math.log(Math.min(columns.raw[l.shape], columns.raw_foreign[l.shape])))) }))
+  const causes = d3.nest().key((l) => l.cause).entries(data.losses)
+    .map(({ key: cause, values: list }) => ({ cause, total: list.length, mean: Math.exp(d3.mean(list, (l) => Math.log(Math.min(columns.raw[l.shape], columns.raw_foreign[l.shape])))) }))
     .sort((a, b) => b.total - a.total);
   plot(box, "Number of losses of each cause", () => 12 + 30 * causes.length, (svg, width) => {
-    const left = 152;
-    const x = d3.scaleLinear().domain([0, d3.max(causes, (c) => c.total)]).range([left, width - 130]);
+    const left = width < 560 ? 142 : 178;
+    const x = d3.scaleLinear().domain([0, d3.max(causes, (c) => c.total)]).range([left, width - 118]);
     const rows = svg.append("g").selectAll("g").data(causes).enter().append("g").attr("transform", (_, i) => `translate(0,${4 + 30 * i})`);
     rows.append("text").attr("class", "strong").attr("y", 15).text((c) => c.cause);
     rows.append("rect").attr("class", "cause").attr("x", left).attr("y", 3).attr("height", 17).attr("rx", 3).attr("width", (c) => x(c.total) - left).style("fill", "var(--loss)").style("fill-opacity", 0.75);

@@ -5,7 +5,7 @@ function drawFrame() {
   section("subtitle").textContent = `${kinds.join(", ")}. ${d3.format(",")(data.rows)} measurements of ${d3.format(",")(data.configs.length)} configs, against tuned cuBLASLt in the same runs. ${data.device.fingerprint}. From ${data.source}`;
   for (const part of document.querySelectorAll("main section")) {
     const item = add(section("contents"), "li");
-    add(item, "a", { href: "#" + part.id }, part.querySelector("h2").textContent);
+    add(item, "a", { href: "#" + part.id }, part.dataset.short);
   }
   section("footer").textContent = `Made by: ${data.command}. Plots are drawn with D3 ${d3.version} (Mike Bostock, BSD-3-Clause; its licence is in this file).`;
   const theme = section("theme");

@@ -79,6 +79,9 @@ function drawRoofline() {
     roof(roofs.peak_tflops, roofs.peak_memory_tbs, "roof");
     roof(roofs.reached_tflops, roofs.reached_memory_tbs, "roof reached");
     roof(roofs.reached_tflops, roofs.reached_l2_tbs, "roof reached");
+    const name = (flops, words, shift) => svg.append("text").attr("x", x.range()[1]).attr("y", y(flops) + shift).attr("text-anchor", "end").text(words);
+    name(roofs.peak_tflops, d3.format(",.0f")(roofs.peak_tflops) + " TFLOP/s, peak", -6);
+    name(roofs.reached_tflops, d3.format(",.0f")(roofs.reached_tflops) + " reached", 30);
     const dots = shapeDots(svg, everyShape, (i) => x(intensity(i)), (i) => y(rate(i)), "served");
     dots.filter((i) => columns.hot[i] === 1).classed("ring", true).classed("dot", false);
     explain(dots, (i) => describeShape(i) + `\n${d3.format(",.0f")(rate(i))} TFLOP/s at ${d3.format(",.1f")(intensity(i))} FLOP a byte`);

@@ -2,7 +2,7 @@
 // "served<0.99", and by menus. Only the rows that are shown exist as elements.
 //
 // A column: {name, key (for comparisons), value(row), text(value), figure, css}.
-const kFewRows = 25;
+const kFewRows = window.innerWidth < 600 ? 10 : 25;
 
 function sortableTable(parent, options) {
   const state = { column: options.sort, down: options.down !== false, words: "", all: false };
