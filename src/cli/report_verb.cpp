@@ -89,7 +89,9 @@ Result<int> write_page(const ReportOptions& options, Material material,
     return fail(ErrorCode::kBadInput,
                 "{} holds no shape with final measurements of lt_tuned: nothing to draw",
                 material.context.source);
-  material.context.command = fmt::format("{}", fmt::join(session.arguments, " "));
+  // As typed, but for where the program lies.
+  material.context.command = fmt::format(
+      "gemmsmith {}", fmt::join(session.arguments.begin() + 1, session.arguments.end(), " "));
   for (const std::string& file : options.curves) {
     GEMMSMITH_TRY(std::vector<report::LearningCurve> curves, report::read_learning_curves(file));
     std::move(curves.begin(), curves.end(), std::back_inserter(material.context.curves));

@@ -35,7 +35,7 @@ function drawHeat() {
     explain(cells, describeShape);
     const small = x.bandwidth() < 34;
     if (x.bandwidth() >= 22 && y.bandwidth() >= 12)
-      svg.append("g").selectAll("text").data(shapes).enter().append("text").attr("class", (i) => (depth(columns[measure][i]) > 0.6 ? "cell-text deep" : "cell-text")).style("font-size", small ? "9.5px" : "12px")
+      svg.append("g").selectAll("text").data(shapes).enter().append("text").attr("class", (i) => (depth(columns[measure][i]) > 0.72 ? "cell-text deep" : "cell-text")).style("font-size", small ? "9.5px" : "12px")
         .attr("x", (i) => x(columns.n[i]) + x.bandwidth() / 2).attr("y", (i) => y(columns.m[i]) + y.bandwidth() / 2)
         .text((i) => d3.format(small ? ".1f" : ".2f")(columns[measure][i]));
     const size = (v) => (small && v >= 1024 ? d3.format("~r")(Math.round(v / 102.4) / 10) + "k" : v);

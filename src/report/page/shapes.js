@@ -76,7 +76,7 @@ function showShape(i) {
       axes(svg, x, y, { xWords: "back to back, times faster than tuned cuBLASLt", yWords: "between foreign kernels", xFormat: d3.format(".2f"), yFormat: d3.format(".2f") });
       svg.append("line").attr("class", "one").attr("x1", x(1)).attr("x2", x(1)).attr("y1", y.range()[0]).attr("y2", y.range()[1]);
       svg.append("line").attr("class", "one").attr("x1", x.range()[0]).attr("x2", x.range()[1]).attr("y1", y(1)).attr("y2", y(1));
-      svg.append("path").attr("class", "path library").style("stroke-width", 1.4).attr("d", d3.line().x((c) => x(c.chained)).y((c) => y(c.foreign)).curve(d3.curveStepBefore)(front));
+      svg.append("path").attr("class", "path library").style("stroke-width", 1.4).attr("d", d3.line().x((c) => x(c.chained)).y((c) => y(c.foreign)).curve(d3.curveStepAfter)(front));
       const dots = svg.append("g").selectAll("circle").data(placed).enter().append("circle").attr("class", (c) => "config " + (c.vendor ? "vendor" : "ours") + (front.includes(c) ? " full" : " dot")).attr("r", 4.5).attr("cx", (c) => x(c.chained)).attr("cy", (c) => y(c.foreign));
       explain(dots, (c) => `${c.config}\nback to back ${ratio(c.chained)}, between foreign kernels ${ratio(c.foreign)}`);
     });
