@@ -100,8 +100,8 @@ Result<int> write_page(const ReportOptions& options, Material material,
   GEMMSMITH_CHECK(go_on("writing " + options.html));
   GEMMSMITH_CHECK(write_file_atomic(options.html, page));
   if (!session.quiet)
-    talk("{}: {} shapes, {:.1f} MB; open it in a browser\n", options.html, board.shapes.size(),
-         static_cast<double>(page.size()) / 1e6);
+    talk("{}: {} shape{}, {:.1f} MB; open it in a browser\n", options.html, board.shapes.size(),
+         board.shapes.size() == 1 ? "" : "s", static_cast<double>(page.size()) / 1e6);
   return 0;
 }
 

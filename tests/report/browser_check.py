@@ -4,7 +4,7 @@ every plot has its marks, tables sort and filter, text fits wide and narrow, lig
 
     tests/report/browser_check.py build/release/gemmsmith            # on the recorded grid
     tests/report/browser_check.py build/release/gemmsmith --large    # on 1000 shapes x 600 configs
-    tests/report/browser_check.py build/release/gemmsmith --screenshots FOLDER
+    tests/report/browser_check.py build/release/gemmsmith --recording FILE --screenshots FOLDER
 
 Exit code 0: all holds; 1: something does not (each named); 77: no browser, with the reason.
 """
@@ -50,6 +50,10 @@ window.check = {
   sort: (id, column) => document.querySelectorAll(`#${id} th button`)[column].click(),
   filter: (id, words) => { const box = document.querySelector(`#${id} input[type=search]`); box.value = words; box.dispatchEvent(new Event("input")); },
   pick: (id, menu, value) => { const box = document.querySelectorAll(`#${id} select`)[menu]; box.value = value; box.dispatchEvent(new Event("change")); },
+  choose_k: (k) => {
+    const button = [...document.querySelectorAll("#heat button")].find((b) => b.textContent === k);
+    if (button) button.click(); else check.pick("heat", document.querySelectorAll("#heat select").length - 1, k);
+  },
   status: (id) => document.querySelector(`#${id} [role=status]`).textContent,
   settle: () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
   // Texts of plots that leave their plot, or lie on another text of it.
@@ -106,8 +110,9 @@ def check_marks(page, data):
     expect_equal(count("#curves path.curve"), len(data["curves"]), "learning curves")
     expect_equal(count("#clocks circle"), 2 * sum(run["samples"] > 0 for run in data["runs"]), "marks of clocks and power")
     for k in sorted(set(shapes["k"])):
-        page.evaluate(f"[...document.querySelectorAll('#heat button')].find((b) => b.textContent === '{k}').click()")
-        expect_equal(count("#heat rect"), sum(x == k for x in shapes["k"]), f"cells of the heat map at K = {k}")
+        page.evaluate(f"check.choose_k('{k}')")
+        cells = sum(x == k and kind == shapes["kind"][0] for x, kind in zip(shapes["k"], shapes["kind"]))
+        expect_equal(count("#heat rect"), cells, f"cells of the heat map at K = {k}")
 
 
 def check_tables(page, data):
@@ -127,7 +132,7 @@ def check_tables(page, data):
     for words, wanted in (
             ("m=64", sum(m == 64 for m in shapes["m"])),
             ("served>1.2 k<=256", sum((s or 0) > 1.2 and k <= 256 for s, k in zip(shapes["served"], shapes["k"]))),
-            ("4096_64_64", sum("4096_64_64" in name for name in shapes["name"])),
+            (shapes["name"][0], sum(shapes["name"][0] in name for name in shapes["name"])),
             ("no such words", 0)):
         page.evaluate(f"check.filter('shapes', {json.dumps(words)})")
         expect_equal(page.evaluate("check.status('shapes')"), f"{wanted} of {total} shapes", f"shapes that match '{words}'")
@@ -147,7 +152,7 @@ def check_one_shape(page, data, spaces):
     for shape in (0, len(data["shapes"]["name"]) - 1):
         page.evaluate(f"document.querySelectorAll('#speed circle')[{shape}].dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
         name = page.evaluate("document.querySelector('#shape h3').textContent")
-        expect(name.startswith(data["shapes"]["name"][shape] + ","), f"clicking mark {shape} shows {name}")
+        expect(name == f"{data['shapes']['name'][shape]}, {data['shapes']['kind'][shape]}", f"clicking mark {shape} shows {name}")
         expect_equal(page.evaluate("check.status('shape')"), f"{len(spaces[shape]) // 3} configs", f"configs of {name}")
         both = sum(1 for i in range(0, len(spaces[shape]), 3) if spaces[shape][i + 1] and spaces[shape][i + 2])
         expect_equal(page.evaluate("check.count('#shape circle')"), both, f"marks of {name}")
@@ -236,16 +241,16 @@ def write_large(folder):
 def main():
     arguments = sys.argv[1:]
     large = "--large" in arguments
-    screenshots = None
-    if "--screenshots" in arguments:
-        screenshots = pathlib.Path(arguments[arguments.index("--screenshots") + 1])
+    value = lambda flag: arguments[arguments.index(flag) + 1] if flag in arguments else None  # noqa: E731
+    screenshots = value("--screenshots") and pathlib.Path(value("--screenshots"))
+    if screenshots:
         screenshots.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        recording = write_large(folder) if large else RECORDING
+        recording = write_large(folder) if large else pathlib.Path(value("--recording") or RECORDING).absolute()
         page = folder / "report.html"
         program = os.path.abspath(arguments[0])
-        subprocess.run([program, "report", "--recording", os.path.relpath(recording, ROOT) if not large else recording,
+        subprocess.run([program, "report", "--recording", recording if large else os.path.relpath(recording, ROOT),
                         "--html", page, "--curves", os.path.relpath(CURVES, ROOT)], check=True, cwd=ROOT)
         try:
             check_page(page, screenshots, large)

@@ -19,8 +19,7 @@ struct Case {
   const char* words = "";  // a part of them
 };
 
-// Tiles of the library by id, in its column-major sense: 20 is 128 x 128, 21 is 256 x 64 (so 64
-// rows and 256 columns of ours), 23 is 128 x 256.
+// The library's tiles by id: 15 is 64 x 64, 20 is 128 x 128.
 class Losses : public testing::TestWithParam<Case> {};
 
 TEST_P(Losses, NameTheFirstRuleThatHolds) {

@@ -35,11 +35,19 @@ function logTicks(scale, room) {
 }
 const plain = (x) => (x >= 1000 ? d3.format(",")(x) : d3.format("~r")(x));
 
+// Those ticks that leave each other room; 1, where everything is compared, is kept before others.
+function apart(ticks, place, room) {
+  const kept = [];
+  for (const tick of ticks.slice().sort((a, b) => (b === 1) - (a === 1)))
+    if (kept.every((other) => Math.abs(place(other) - place(tick)) >= room)) kept.push(tick);
+  return kept;
+}
+
 function axes(svg, x, y, options) {
   const [left, right] = x.range();
   const [bottom, top] = y.range();
-  const xTicks = options.xTicks || (x.base ? logTicks(x, right - left) : x.ticks(Math.max(3, Math.floor((right - left) / 90))));
-  const yTicks = options.yTicks || (y.base ? logTicks(y, bottom - top) : y.ticks(6));
+  const xTicks = apart(options.xTicks || (x.base ? logTicks(x, right - left) : x.ticks(Math.max(3, Math.floor((right - left) / 90)))), x, 34);
+  const yTicks = apart(options.yTicks || (y.base ? logTicks(y, bottom - top) : y.ticks(6)), y, 15);
   const grid = svg.append("g").attr("class", "grid");
   grid.selectAll("line.h").data(yTicks).enter().append("line")
     .attr("x1", left).attr("x2", right).attr("y1", y).attr("y2", y);
@@ -47,7 +55,7 @@ function axes(svg, x, y, options) {
     .attr("x1", x).attr("x2", x).attr("y1", bottom).attr("y2", top);
   const axis = svg.append("g").attr("class", "axis");
   axis.selectAll("text.x").data(xTicks).enter().append("text").attr("class", "x")
-    .attr("x", x).attr("y", bottom + 18).attr("text-anchor", "middle").text(options.xFormat || plain);
+    .attr("x", x).attr("y", bottom + 18).attr("text-anchor", (tick) => (x(tick) > right - 8 ? "end" : "middle")).text(options.xFormat || plain);
   axis.selectAll("text.y").data(yTicks).enter().append("text").attr("class", "y")
     .attr("x", left - 8).attr("y", y).attr("dy", ".33em").attr("text-anchor", "end").text(options.yFormat || plain);
   axis.append("text").attr("x", right).attr("y", bottom + 37).attr("text-anchor", "end").text(options.xWords);

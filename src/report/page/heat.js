@@ -23,7 +23,7 @@ function drawHeat() {
   };
   const redraw = plot(box, "Speed over tuned cuBLASLt for each M and N at one K", (width) => {
     const rows = new Set(everyShape.filter((i) => columns.k[i] === k && columns.kind[i] === kind).map((i) => columns.m[i])).size;
-    return 66 + Math.max(1, rows) * Math.min(46, Math.max(22, width / 22));
+    return 66 + Math.max(1, rows) * (rows > 24 ? 16 : Math.min(46, Math.max(22, width / 22)));
   }, (svg, width, height) => {
     const shapes = everyShape.filter((i) => columns.k[i] === k && columns.kind[i] === kind && columns[measure][i] !== null);
     const usedM = ms.filter((m) => shapes.some((i) => columns.m[i] === m)), usedN = ns.filter((n) => shapes.some((i) => columns.n[i] === n));
@@ -39,7 +39,7 @@ function drawHeat() {
         .attr("x", (i) => x(columns.n[i]) + x.bandwidth() / 2).attr("y", (i) => y(columns.m[i]) + y.bandwidth() / 2)
         .text((i) => d3.format(small ? ".1f" : ".2f")(columns[measure][i]));
     const size = (v) => (small && v >= 1024 ? d3.format("~r")(Math.round(v / 102.4) / 10) + "k" : v);
-    const every = Math.ceil(usedN.length * 30 / Math.max(1, width - 58));
+    const every = Math.ceil(usedN.length * 38 / Math.max(1, width - 58));
     svg.append("g").selectAll("text").data(usedN.filter((_, i) => i % every === 0)).enter().append("text").attr("text-anchor", "middle").attr("y", height - 22)
       .attr("x", (n) => x(n) + x.bandwidth() / 2).text(size);
     svg.append("g").selectAll("text").data(usedM).enter().append("text").attr("text-anchor", "end").attr("x", 46).attr("dy", ".33em")

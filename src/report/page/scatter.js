@@ -1,7 +1,12 @@
 // scatter.js: the plots with a mark for each shape: speed over time, distance from the floor, and
 // the roofline.
 const drawnShapes = [];  // to draw again when another shape is chosen
-const timeDomain = (values) => { const [low, high] = d3.extent(values); return [low / 1.15, high * 1.15]; };
+// At least a factor of four wide, so that one shape alone has ticks beside it.
+const timeDomain = (values) => {
+  const [low, high] = d3.extent(values);
+  const margin = Math.max(1.15, 2 / Math.sqrt(high / low));
+  return [low / margin, high * margin];
+};
 
 function drawSpeed() {
   const box = section("speed");
