@@ -102,6 +102,13 @@ double usable_sms(int cluster, int sm_count) {
   return std::floor(share * sm_count);
 }
 
+int resident_ctas(const KernelShape& kernel, const Target& target) {
+  const int by_shared = target.shared_bytes_per_sm / (kernel.shared_bytes + 1024);
+  const int by_threads = target.max_threads_per_sm / kernel.threads;
+  const int by_registers = target.registers_per_sm / (kernel.threads * kernel.registers);
+  return std::max(1, std::min({by_shared, by_threads, by_registers, 32}));
+}
+
 Grid make_grid(const Problem& problem, const KernelShape& kernel, const Target& target) {
   Grid grid;
   const auto tiles = [](std::int64_t size, int tile, int cluster) {
@@ -112,10 +119,7 @@ Grid make_grid(const Problem& problem, const KernelShape& kernel, const Target& 
   grid.tiles = grid.tiles_m * grid.tiles_n;
   grid.ctas = grid.tiles * kernel.split_k;
   grid.sms = usable_sms(kernel.cluster_m * kernel.cluster_n * kernel.split_k, target.sm_count);
-  const int by_shared = target.shared_bytes_per_sm / (kernel.shared_bytes + 1024);
-  const int by_threads = target.max_threads_per_sm / kernel.threads;
-  const int by_registers = target.registers_per_sm / (kernel.threads * kernel.registers);
-  grid.resident = std::max(1, std::min({by_shared, by_threads, by_registers, 32}));
+  grid.resident = resident_ctas(kernel, target);
   grid.k_tiles = static_cast<double>(
       ceil_div(ceil_div(std::max<std::int64_t>(problem.k, 1), kernel.tile_k), kernel.split_k));
   return grid;
@@ -290,6 +294,11 @@ KernelShape kernel_shape(const Config& config, DataType accumulator) {
   // Moved registers: three warpgroups share the whole file.
   if (kernel.wgmma && kernel.threads == 384) kernel.registers = 168;
   return kernel;
+}
+
+int ctas_at_once(const KernelShape& kernel, const Target& target) {
+  const int cluster = kernel.cluster_m * kernel.cluster_n * kernel.split_k;
+  return static_cast<int>(usable_sms(cluster, target.sm_count)) * resident_ctas(kernel, target);
 }
 
 double model_us(const Problem& problem, const KernelShape& kernel, const Target& target) {
