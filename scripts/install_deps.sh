@@ -8,6 +8,7 @@
 #
 #   install_deps.sh             to build and test
 #   install_deps.sh --learner   also to train policies
+#   install_deps.sh --browser   also to test the report in a browser
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,10 +18,15 @@ packages=(
   libxxhash-dev libzstd-dev libsqlite3-dev libsqlitecpp-dev
   libeigen3-dev
   libgtest-dev librapidcheck-dev libbenchmark-dev
+  node-d3
 )
 # What `gemmsmith train` needs: 600 MB that nothing else uses. OpenBLAS, because the reference BLAS
 # that libtorch is content with trains several times slower.
 learner_packages=(libtorch-dev libopenblas0-pthread)
+
+# What draws the report where it is tested: 400 MB, and on Ubuntu a snap, so the test is skipped where
+# there is no browser.
+browser_packages=(chromium)
 
 say() { echo "install_deps: $*" >&2; }
 
@@ -92,7 +98,8 @@ install_cuda() {
 case "${1:-}" in
   "") ;;
   --learner) packages+=("${learner_packages[@]}") ;;
-  *) say "unknown argument '$1': expected --learner or nothing"; exit 2 ;;
+  --browser) packages+=("${browser_packages[@]}") ;;
+  *) say "unknown argument '$1': expected --learner, --browser or nothing"; exit 2 ;;
 esac
 install_packages
 install_cuda

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "base/interrupt.h"
+#include "base/log.h"
+#include "cli/l2_table.h"
 #include "cli/sweep.h"
 #include "cli/vendor_check.h"
 #include "cli/verb.h"
@@ -20,6 +22,7 @@ struct SpaceOptions {
   std::string target = "h200";
   std::string family;
   std::string why;
+  std::string l2;
   int limit = 20;
   bool kernels = false;
   bool presets = false;
@@ -212,6 +215,21 @@ class Printer {
   nlohmann::ordered_json documents_ = nlohmann::ordered_json::array();
 };
 
+// What the L2 model says of the config of --l2.
+Result<int> predict_l2(const SpaceOptions& options, const std::vector<Problem>& problems,
+                       const Target& target, const Session& session) {
+  GEMMSMITH_TRY(const Config config, parse_config(options.l2, all_families()));
+  Table table = make_l2_table();
+  GEMMSMITH_TRY(const Sweep done, sweep(problems, [&](const Problem& problem) {
+                  return add_l2_rows(config, {problem, target}, table);
+                }));
+  if (session.format == OutputFormat::kText && !session.quiet)
+    talk("predicted for {} from an empty L2 by a model that no counter has confirmed yet\n",
+         target.name);
+  std::cout << table.render(session.format);
+  return end(done, false);
+}
+
 Result<int> run(const SpaceOptions& options, const Session& session) {
   if (options.presets) {
     print_presets(session.format);
@@ -219,6 +237,7 @@ Result<int> run(const SpaceOptions& options, const Session& session) {
   }
   GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
   GEMMSMITH_TRY(const Target target, known_target(options.target));
+  if (!options.l2.empty()) return predict_l2(options, problems, target, session);
   GEMMSMITH_TRY(const std::vector<const Family*> families, chosen_families(options.family));
   Library library(session.settings.value("device"), target);
   if (!options.why.empty()) {
@@ -255,12 +274,17 @@ Verb add_space(CLI::App& parent, Session& session) {
       "  gemmsmith space --mnk 4096_4096_4096 --why sm90_ws:w2.m128.n256.s5\n"
       "  gemmsmith space --mnk 8192_8192_64 --family sm80_mma --target a100 --limit 0\n"
       "  gemmsmith space --mnk 64_4096_64 --family cublaslt --device cuda:0\n"
+      "  gemmsmith space --mnk 8192_8192_8192 --l2 sm90_ws:w2.m128.n256 --target h100\n"
       "cuBLASLt's configurations are those that its own check accepts on the device, where it is "
       "of the target's architecture; else those that no rule of ours forbids.");
   options->problem.add_to(*app);
   app->add_option("--target", options->target, "a100, h100 or h200 [h200]");
   app->add_option("--family", options->family, "Only this family: sm90_ws, sm80_mma or cublaslt");
-  app->add_option("--why", options->why, "Name the rules that CONFIG breaks");
+  CLI::Option* const why =
+      app->add_option("--why", options->why, "Name the rules that CONFIG breaks");
+  app->add_option("--l2", options->l2,
+                  "Predict CONFIG's L2 hits and memory traffic, and those of its other tile orders")
+      ->excludes(why);
   app->add_option("--limit", options->limit, "How many configs to list [20]")
       ->check(whole_number_from(0));
   app->add_flag("--kernels", options->kernels, "Compile-time parameters only: one line a kernel");

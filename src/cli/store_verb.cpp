@@ -1,5 +1,4 @@
 // gemmsmith store: look into, move and ship what tuning kept.
-// gemmsmith report: the scoreboard of a store or a recording.
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -9,12 +8,10 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/bench_session.h"
+#include "cli/store_reading.h"
 #include "cli/verb.h"
 #include "compile/cubin_cache.h"
-#include "device/device_json.h"
-#include "device/recording.h"
 #include "plan/plan_table_writer.h"
-#include "report/scoreboard.h"
 
 namespace gemmsmith::cli {
 namespace {
@@ -24,30 +21,6 @@ struct StoreOptions {
   std::string file;
   std::string device;
 };
-
-Result<Environment> only_environment(const Store& store, const std::string& fingerprint) {
-  GEMMSMITH_TRY(const std::vector<Environment> environments, store.environments());
-  std::vector<Environment> matching;
-  for (const Environment& environment : environments)
-    if (fingerprint.empty() || environment.fingerprint.find(fingerprint) != std::string::npos)
-      matching.push_back(environment);
-  if (matching.size() == 1) return matching.front();
-  if (matching.empty())
-    return fail(ErrorCode::kBadInput, "{} holds no results{}", store.path().string(),
-                fingerprint.empty() ? "" : " of a device matching '" + fingerprint + "'");
-  std::string list;
-  for (const Environment& environment : matching) list += "\n  " + environment.fingerprint;
-  return fail(ErrorCode::kBadInput,
-              "{} holds results of {} environments; choose with --environment:{}",
-              store.path().string(), matching.size(), list);
-}
-
-// Rows whose checksum does not match are left out of everything; the user must hear of it.
-void warn_of_damage(const Store& store) {
-  if (store.damaged_rows() > 0)
-    talk("warning: {} rows of {} are damaged and were left out; tune their shapes again\n",
-         store.damaged_rows(), store.path().string());
-}
 
 Result<int> show(const Store& store, OutputFormat format, const std::string& fingerprint) {
   GEMMSMITH_TRY(std::vector<StoredWinner> winners, store.winners());
@@ -68,18 +41,6 @@ Result<int> show(const Store& store, OutputFormat format, const std::string& fin
   std::cout << table.render(format);
   warn_of_damage(store);
   return 0;
-}
-
-// What measured an environment's results: the device of the last run that says so.
-Result<DeviceInfo> device_of(const Store& store, const Environment& environment) {
-  GEMMSMITH_TRY(const std::vector<Run> runs, store.runs());
-  for (auto run = runs.rbegin(); run != runs.rend(); ++run)
-    if (run->environment == environment) {
-      auto device = device_from_sidecar(run->conditions);
-      if (device) return device;
-    }
-  return fail(ErrorCode::kBadInput, "{} does not say which device measured {}",
-              store.path().string(), environment.fingerprint);
 }
 
 // cuBLASLt's split-K algorithms reduce through a workspace; the others need none. (The runtime asks
@@ -174,19 +135,6 @@ Result<int> write_plan_table(const Store& store, const Environment& environment,
   return 0;
 }
 
-// Writing a file over the store it comes from would lose both.
-Result<void> check_is_not_store(const std::string& file, const std::filesystem::path& store) {
-  for (const char* suffix : {"", "-wal", "-shm"}) {
-    std::filesystem::path part = store;
-    part += suffix;
-    std::error_code error;
-    if (std::filesystem::equivalent(file, part, error))
-      return fail(ErrorCode::kBadInput, "{} is the store itself ({}): name another file", file,
-                  part.string());
-  }
-  return {};
-}
-
 Result<int> run(const StoreOptions& options, const Session& session) {
   GEMMSMITH_TRY(const std::filesystem::path path, store_path(session));
   const bool writes = options.action == "import";
@@ -217,35 +165,6 @@ Result<int> run(const StoreOptions& options, const Session& session) {
   return 0;
 }
 
-struct ReportOptions {
-  std::string recording;
-  std::string environment;
-  bool markdown = false;
-};
-
-Result<int> run_report(const ReportOptions& options, const Session& session) {
-  std::vector<Measurement> rows;
-  if (!options.recording.empty()) {
-    GEMMSMITH_TRY(rows, read_recording(options.recording));
-  } else {
-    GEMMSMITH_TRY(const std::filesystem::path path, store_path(session));
-    GEMMSMITH_TRY(const Store store, Store::open(path, Store::Mode::kReadOnly));
-    GEMMSMITH_TRY(const Environment environment, only_environment(store, options.environment));
-    GEMMSMITH_TRY(const std::vector<StoredMeasurement> stored, store.all_measurements());
-    for (const StoredMeasurement& row : stored)
-      if (row.environment == environment) rows.push_back(row.measurement);
-    warn_of_damage(store);
-  }
-  GEMMSMITH_CHECK(go_on("reading the measurements"));
-  const report::Scoreboard board = report::make_scoreboard(rows);
-  GEMMSMITH_CHECK(go_on("making the scoreboard"));
-  std::cout << (options.markdown                        ? report::to_markdown(board)
-                : session.format == OutputFormat::kJson ? report::to_json(board)
-                : session.format == OutputFormat::kCsv  ? report::to_csv(board)
-                                                        : report::to_text(board));
-  return 0;
-}
-
 }  // namespace
 
 Verb add_store(CLI::App& parent, Session& session) {
@@ -268,23 +187,6 @@ Verb add_store(CLI::App& parent, Session& session) {
   add_setting_options(*app, session, {"store", "workspace_mib"});
   add_output_options(*app, session);
   return {app, [options, &session] { return run(*options, session); }};
-}
-
-Verb add_report(CLI::App& parent, Session& session) {
-  auto options = std::make_shared<ReportOptions>();
-  CLI::App* app = parent.add_subcommand("report", "Print the scoreboard of a store or a recording");
-  app->footer(
-      "Examples:\n"
-      "  gemmsmith report --store grid.db\n"
-      "  gemmsmith report --recording data/recordings/h200/grid1000_f16_f32_tn.csv.zst --markdown");
-  CLI::Option* const recording =
-      app->add_option("--recording", options->recording, "A recording instead of the store");
-  app->add_option("--environment", options->environment, "Text that picks one environment")
-      ->excludes(recording);
-  app->add_flag("--markdown", options->markdown, "Markdown tables");
-  add_setting_options(*app, session, {"store"});
-  add_output_options(*app, session);
-  return {app, [options, &session] { return run_report(*options, session); }};
 }
 
 }  // namespace gemmsmith::cli

@@ -12,10 +12,6 @@ double flop_per_clock_per_sm(const Target& target) {
   return target.compute_capability >= 90 ? 4096 : 2048;
 }
 
-double peak_flop_per_s(const Target& target) {
-  return target.sm_count * flop_per_clock_per_sm(target) * target.sm_clock_mhz * 1e6;
-}
-
 // Shares of the theoretical peaks that one H200 reached on random data: 800 of 1070 TFLOP/s (the
 // power limit), 4.66 of 4.8 TB/s of memory, and L2 reads at 7.3 TB/s = 27.9 bytes a clock an SM.
 constexpr double kReachedFlopShare = 0.75;
@@ -37,18 +33,29 @@ double missing_bytes(const Problem& problem, const Target& target, CacheState ca
 
 }  // namespace
 
+Rates peak_rates(const Target& target) {
+  return {target.sm_count * flop_per_clock_per_sm(target) * target.sm_clock_mhz * 1e6,
+          target.memory_bytes_per_s, 0};
+}
+
+Rates reached_rates(const Target& target) {
+  const Rates peak = peak_rates(target);
+  return {kReachedFlopShare * peak.flop_per_s, kReachedMemoryShare * peak.memory_bytes_per_s,
+          kL2BytesPerClockPerSm * target.sm_count * target.sm_clock_mhz * 1e6};
+}
+
 double impossible_floor_us(const Problem& problem, const Target& target, CacheState cache,
                            double empty_us) {
-  const double compute_s = problem.flop() / peak_flop_per_s(target);
+  const double compute_s = problem.flop() / peak_rates(target).flop_per_s;
   const double memory_s = missing_bytes(problem, target, cache) / target.memory_bytes_per_s;
   return std::max(empty_us, std::max(compute_s, memory_s) * kMicrosecondsPerSecond);
 }
 
 double expected_floor_us(const Problem& problem, const Target& target, CacheState cache) {
-  const double compute_s = problem.flop() / (kReachedFlopShare * peak_flop_per_s(target));
-  const double l2_bytes_per_s = kL2BytesPerClockPerSm * target.sm_count * target.sm_clock_mhz * 1e6;
+  const Rates rates = reached_rates(target);
+  const double compute_s = problem.flop() / rates.flop_per_s;
   const double bytes_per_s =
-      cache == CacheState::kHot ? l2_bytes_per_s : kReachedMemoryShare * target.memory_bytes_per_s;
+      cache == CacheState::kHot ? rates.l2_bytes_per_s : rates.memory_bytes_per_s;
   const double memory_s = problem.min_bytes() / bytes_per_s;
   return std::max(kLaunchPeriodUs, std::max(compute_s, memory_s) * kMicrosecondsPerSecond);
 }

@@ -114,6 +114,18 @@ double usable_sms(int cluster, int sm_count) {
   return std::floor(share * sm_count);
 }
 
+// CTAs that are launched as one cluster.
+int cluster_of(const KernelShape& kernel) {
+  return kernel.cluster_m * kernel.cluster_n * (kernel.through_workspace ? 1 : kernel.split_k);
+}
+
+int resident_ctas(const KernelShape& kernel, const Target& target) {
+  const int by_shared = target.shared_bytes_per_sm / (kernel.shared_bytes + 1024);
+  const int by_threads = target.max_threads_per_sm / kernel.threads;
+  const int by_registers = target.registers_per_sm / (kernel.threads * kernel.registers);
+  return std::max(1, std::min({by_shared, by_threads, by_registers, 32}));
+}
+
 Grid make_grid(const Problem& problem, const KernelShape& kernel, const Target& target) {
   Grid grid;
   const auto tiles = [](std::int64_t size, int tile, int cluster) {
@@ -123,13 +135,8 @@ Grid make_grid(const Problem& problem, const KernelShape& kernel, const Target& 
   grid.tiles_n = tiles(problem.n, kernel.tile_n, kernel.cluster_n);
   grid.tiles = grid.tiles_m * grid.tiles_n;
   grid.ctas = grid.tiles * kernel.split_k;
-  const int cluster =
-      kernel.cluster_m * kernel.cluster_n * (kernel.through_workspace ? 1 : kernel.split_k);
-  grid.sms = usable_sms(cluster, target.sm_count);
-  const int by_shared = target.shared_bytes_per_sm / (kernel.shared_bytes + 1024);
-  const int by_threads = target.max_threads_per_sm / kernel.threads;
-  const int by_registers = target.registers_per_sm / (kernel.threads * kernel.registers);
-  grid.resident = std::max(1, std::min({by_shared, by_threads, by_registers, 32}));
+  grid.sms = usable_sms(cluster_of(kernel), target.sm_count);
+  grid.resident = resident_ctas(kernel, target);
   grid.k_tiles = static_cast<double>(
       ceil_div(ceil_div(std::max<std::int64_t>(problem.k, 1), kernel.tile_k), kernel.split_k));
   return grid;
@@ -328,6 +335,11 @@ KernelShape kernel_shape(const Config& config, DataType accumulator) {
   // Moved registers: three warpgroups share the whole file.
   if (kernel.wgmma && kernel.threads == 384) kernel.registers = 168;
   return kernel;
+}
+
+int ctas_at_once(const KernelShape& kernel, const Target& target) {
+  return static_cast<int>(usable_sms(cluster_of(kernel), target.sm_count)) *
+         resident_ctas(kernel, target);
 }
 
 double model_us(const Problem& problem, const KernelShape& kernel, const Target& target) {

@@ -31,6 +31,10 @@ struct KernelShape {
 
 KernelShape kernel_shape(const Config& config, DataType accumulator);
 
+// CTAs that a target runs at the same time: as many as an SM holds, on the SMs that clusters of this
+// size can use. Registers are estimated.
+int ctas_at_once(const KernelShape& kernel, const Target& target);
+
 double model_us(const Problem& problem, const KernelShape& kernel, const Target& target);
 
 }  // namespace gemmsmith::policy

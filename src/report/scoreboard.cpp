@@ -62,6 +62,8 @@ class ShapeRows {
     if (lt_tuned == nullptr) return std::nullopt;
     line.problem = lt_tuned->problem;
     line.lt_tuned_us = lt_tuned->median_us;
+    line.lt_tuned_config = lt_tuned->config;
+    line.cache = lt_tuned->cache;
     for (const Kind kind : {Kind::kCublas, Kind::kCublasAutotune, Kind::kLtFirst})
       if (const Measurement* row = baseline(kind)) line.baselines[kind] = ratio_of(*row, *lt_tuned);
     line.served = {lt_tuned->config, 1, 1, lt_tuned->median_us, lt_tuned->config};

@@ -26,12 +26,14 @@ struct Side {
 struct ShapeLine {
   Problem problem;
   double lt_tuned_us = 0;
-  std::optional<Side> raw;              // our kernels alone
-  std::optional<Side> vendor;           // searched vendor configs alone
-  std::optional<Side> ours_and_vendor;  // the better of the two
-  bool raw_wins = false;                // one kernel of ours wins (selection.h) in both settings
-  bool raw_loses = false;               // every one of ours lost
-  Side served;                          // the selected plan; 1 where lt_tuned serves
+  std::string lt_tuned_config;
+  CacheState cache = CacheState::kCold;  // of lt_tuned's row, and so of the floors
+  std::optional<Side> raw;               // our kernels alone
+  std::optional<Side> vendor;            // searched vendor configs alone
+  std::optional<Side> ours_and_vendor;   // the better of the two
+  bool raw_wins = false;                 // one kernel of ours wins (selection.h) in both settings
+  bool raw_loses = false;                // every one of ours lost
+  Side served;                           // the selected plan; 1 where lt_tuned serves
   Kind served_kind = Kind::kLtTuned;
   bool served_wins = false;          // by selection.h, in the last run that tested it
   bool served_loses = false;         // likewise

@@ -1,0 +1,152 @@
+// gemmsmith report: how a store or a recording compares with the library: as text, Markdown, JSON
+// and CSV on stdout, or as one HTML file that people look at.
+#include <fmt/ranges.h>
+
+#include <iostream>
+#include <memory>
+
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "cli/bench_session.h"
+#include "cli/store_reading.h"
+#include "cli/verb.h"
+#include "device/device_json.h"
+#include "device/recording.h"
+#include "report/html_report.h"
+#include "report/scoreboard.h"
+
+namespace gemmsmith::cli {
+namespace {
+
+struct ReportOptions {
+  std::string recording;
+  std::string environment;
+  bool markdown = false;
+  std::string html;
+  std::vector<std::string> curves;
+};
+
+// What is reported on; the context is filled in for a page alone.
+struct Material {
+  std::vector<Measurement> rows;
+  report::ReportContext context;
+};
+
+Result<void> check_is_not_recording(const std::string& file, const std::string& recording) {
+  for (const std::filesystem::path& part :
+       {std::filesystem::path(recording), sidecar_path(recording)}) {
+    std::error_code error;
+    if (std::filesystem::equivalent(file, part, error))
+      return fail(ErrorCode::kBadInput, "{} is the recording itself ({}): name another file", file,
+                  part.string());
+  }
+  return {};
+}
+
+Result<Material> read_recorded(const ReportOptions& options) {
+  Material material;
+  if (!options.html.empty())
+    GEMMSMITH_CHECK(check_is_not_recording(options.html, options.recording));
+  GEMMSMITH_TRY(material.rows, read_recording(options.recording));
+  if (options.html.empty()) return material;
+  // Floors and roofs are the device's.
+  GEMMSMITH_TRY(const std::string sidecar, read_sidecar(options.recording));
+  GEMMSMITH_TRY(material.context.device, device_from_sidecar(sidecar));
+  GEMMSMITH_TRY(material.context.runs, report::runs_of_sidecar(sidecar));
+  material.context.source = options.recording;
+  return material;
+}
+
+Result<Material> read_stored(const ReportOptions& options, const Session& session) {
+  Material material;
+  GEMMSMITH_TRY(const std::filesystem::path path, store_path(session));
+  if (!options.html.empty()) GEMMSMITH_CHECK(check_is_not_store(options.html, path));
+  GEMMSMITH_TRY(const Store store, Store::open(path, Store::Mode::kReadOnly));
+  GEMMSMITH_TRY(const Environment environment, only_environment(store, options.environment));
+  GEMMSMITH_TRY(std::vector<StoredMeasurement> stored, store.all_measurements());
+  for (StoredMeasurement& row : stored)
+    if (row.environment == environment) material.rows.push_back(std::move(row.measurement));
+  warn_of_damage(store);
+  if (options.html.empty()) return material;
+  GEMMSMITH_TRY(material.context.device, device_of(store, environment));
+  GEMMSMITH_TRY(const std::vector<Run> runs, store.runs());
+  for (const Run& run : runs) {
+    if (run.environment != environment) continue;
+    GEMMSMITH_TRY(report::RunConditions conditions, report::read_conditions(run.conditions));
+    conditions.id = run.id;
+    conditions.started = run.started;
+    conditions.command = run.command;
+    material.context.runs.push_back(std::move(conditions));
+  }
+  material.context.source = path.string();
+  return material;
+}
+
+Result<int> write_page(const ReportOptions& options, Material material,
+                       const report::Scoreboard& board, const Session& session) {
+  if (board.shapes.empty())
+    return fail(ErrorCode::kBadInput,
+                "{} holds no shape with final measurements of lt_tuned: nothing to draw",
+                material.context.source);
+  // As typed, but for where the program lies.
+  material.context.command = fmt::format(
+      "gemmsmith {}", fmt::join(session.arguments.begin() + 1, session.arguments.end(), " "));
+  for (const std::string& file : options.curves) {
+    GEMMSMITH_TRY(std::vector<report::LearningCurve> curves, report::read_learning_curves(file));
+    std::move(curves.begin(), curves.end(), std::back_inserter(material.context.curves));
+  }
+  const std::string page = report::to_html(material.rows, board, material.context);
+  GEMMSMITH_CHECK(go_on("writing " + options.html));
+  GEMMSMITH_CHECK(write_file_atomic(options.html, page));
+  if (!session.quiet)
+    talk("{}: {} shape{}, {:.1f} MB; open it in a browser\n", options.html, board.shapes.size(),
+         board.shapes.size() == 1 ? "" : "s", static_cast<double>(page.size()) / 1e6);
+  return 0;
+}
+
+Result<int> run(const ReportOptions& options, const Session& session) {
+  GEMMSMITH_TRY(Material material,
+                options.recording.empty() ? read_stored(options, session) : read_recorded(options));
+  GEMMSMITH_CHECK(go_on("reading the measurements"));
+  const report::Scoreboard board = report::make_scoreboard(material.rows);
+  GEMMSMITH_CHECK(go_on("making the scoreboard"));
+  if (!options.html.empty()) return write_page(options, std::move(material), board, session);
+  std::cout << (options.markdown                        ? report::to_markdown(board)
+                : session.format == OutputFormat::kJson ? report::to_json(board)
+                : session.format == OutputFormat::kCsv  ? report::to_csv(board)
+                                                        : report::to_text(board));
+  return 0;
+}
+
+}  // namespace
+
+Verb add_report(CLI::App& parent, Session& session) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App* app = parent.add_subcommand(
+      "report", "Compare a store or a recording with the library: a scoreboard, or a page");
+  app->footer(
+      "Examples:\n"
+      "  gemmsmith report --store grid.db\n"
+      "  gemmsmith report --recording data/recordings/h200/grid1000_f16_f32_tn.csv.zst --markdown\n"
+      "  gemmsmith report --store grid.db --html report.html     one file, opens in any browser\n"
+      "  gemmsmith report --store grid.db --html report.html \\\n"
+      "                   --curves bench/search/results/random_0of5.csv");
+  CLI::Option* const recording =
+      app->add_option("--recording", options->recording, "A recording instead of the store");
+  app->add_option("--environment", options->environment, "Text that picks one environment")
+      ->excludes(recording);
+  CLI::Option* const markdown = app->add_flag("--markdown", options->markdown, "Markdown tables");
+  CLI::Option* const html =
+      app->add_option("--html", options->html,
+                      "Write one self-contained HTML file instead: plots, and tables that sort")
+          ->excludes(markdown);
+  app->add_option("--curves", options->curves,
+                  "Learning curves for the page: tables of bench/search/compare.py")
+      ->needs(html);
+  add_setting_options(*app, session, {"store"});
+  add_output_options(*app, session);
+  return {app, [options, &session] { return run(*options, session); }};
+}
+
+}  // namespace gemmsmith::cli
