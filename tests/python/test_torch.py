@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import gemmsmith.torch as gt  # noqa: E402
-from gemmsmith.torch import _inductor, _operators  # noqa: E402
+from gemmsmith.torch import _inductor, _library, _operators, _routing  # noqa: E402
 
 torch.ops.load_library(os.environ["GEMMSMITH_TEST_CPU_OPS"])
 # Compiled code that an earlier run left would not pass through here.
@@ -26,9 +26,7 @@ class OnCpu:
     def __init__(self):
         import ctypes
 
-        self.library = ctypes.CDLL(os.environ["GEMMSMITH_TEST_CPU_OPS"])
-        self.library.gemmsmith_torch_served.restype = ctypes.c_int64
-        self.library.gemmsmith_torch_passed.restype = ctypes.c_int64
+        self.library = _library.declare(ctypes.CDLL(os.environ["GEMMSMITH_TEST_CPU_OPS"]))
 
     def counts(self):
         return (
@@ -44,6 +42,7 @@ cpu = OnCpu()
 def on_cpu(monkeypatch):
     monkeypatch.setattr(_operators, "_device_types", {"cpu"})
     monkeypatch.setattr(_inductor, "device_types", {"cpu"})
+    monkeypatch.setattr(_inductor, "library", cpu.library)
 
 
 @pytest.fixture
@@ -51,6 +50,13 @@ def routed():
     cpu.library.gemmsmith_torch_set_routing(1)
     yield
     cpu.library.gemmsmith_torch_set_routing(0)
+
+
+@pytest.fixture
+def routed_addmm():
+    _routing.route_addmm("CPU")
+    yield
+    _routing.unroute_addmm()
 
 
 def whole(*size, dtype=torch.float16, seed=0):
@@ -239,10 +245,113 @@ def test_addmm_ignores_input_with_beta_of_zero():
     assert torch.equal(gt.addmm(c, a, b, beta=0), expected_mm(a, b))
 
 
-def test_addmm_keeps_gradients():
-    c = whole(64, 64, seed=3).requires_grad_()
-    gt.addmm(c, whole(64, 64), whole(64, 64)).sum().backward()
-    assert torch.equal(c.grad, torch.ones_like(c))
+@pytest.mark.parametrize("shape", [(64, 64), (64,), (1, 64), (64, 1), ()])
+def test_addmm_keeps_gradients(shape):
+    ours = [t.requires_grad_() for t in (whole(*shape, seed=3), whole(64, 64), whole(64, 64, seed=1))]
+    theirs = [t.detach().clone().requires_grad_() for t in ours]
+    gt.addmm(*ours, beta=3, alpha=2).sum().backward()
+    torch.addmm(*theirs, beta=3, alpha=2).sum().backward()
+    for own, other in zip(ours, theirs):
+        assert torch.equal(own.grad, other.grad)
+
+
+# C1: neither NaNs nor a plan for products with C: with beta = 0, input is only asked for its shape.
+@pytest.mark.parametrize("shape", [(64, 64), (64,), (1, 1), ()])
+def test_addmm_without_beta_is_a_plain_product(shape):
+    c = torch.full(shape, float("nan"), dtype=torch.float16)
+    a, b = whole(64, 64), whole(64, 64, seed=1).t()
+    result, served, _ = served_by_plan(lambda: gt.addmm(c, a, b, beta=0))
+    assert served == 1
+    assert torch.equal(result, expected_mm(a, b))
+
+
+def addmm_cases():
+    a, b = whole(64, 64), whole(64, 64, seed=1).t()
+    yield (whole(64, 64, seed=3), a, b), {}
+    yield (whole(64, 64, seed=3), a, b), {"beta": 3, "alpha": 2}
+    yield (whole(64, seed=3), a, b), {}
+    yield (torch.full((64,), float("nan"), dtype=torch.float16), a, b), {"beta": 0}
+    yield (whole(64, 64, seed=3).float(), a.float(), b.float()), {"beta": 0.5}
+    yield (whole(64, 64, seed=3).int(), a.int(), b.int()), {"beta": 2}
+    yield (whole(3, 4), whole(3, 0), whole(0, 4)), {"beta": 2}
+    yield (whole(0, 4), whole(0, 3), whole(3, 4)), {}
+    # B6: refused, each for its own reason, and with several reasons for torch's first.
+    yield (whole(64, 64).float(), a, b), {}
+    yield (whole(64, 64), a, b.float()), {}
+    yield (whole(64, 64), a.float(), b), {}
+    yield (whole(64, 64), a[0], b), {}
+    yield (whole(64, 64), a, b[None]), {}
+    yield (whole(4, 4), whole(4, 3), whole(4, 4)), {}
+    yield (whole(3), a, b), {}
+    yield (whole(2, 64, 64), a, b), {}
+    yield (whole(3).float(), whole(4, 3), whole(4, 4)), {}
+    yield (whole(64, 64).int(), a.int(), b.int()), {"beta": 0.5}
+
+
+def outcome(function):
+    try:
+        return function()
+    except (RuntimeError, IndexError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def assert_same_outcome(ours, theirs):
+    if isinstance(theirs, str):
+        assert ours == theirs
+    else:
+        assert torch.equal(ours, theirs)
+        assert (ours.dtype, ours.stride()) == (theirs.dtype, theirs.stride())
+
+
+@pytest.mark.parametrize("arguments, scalars", list(addmm_cases()))
+def test_addmm_by_itself_and_routed_is_torchs(routed_addmm, arguments, scalars):
+    routed_result = outcome(lambda: torch.addmm(*arguments, **scalars))
+    own = outcome(lambda: gt.addmm(*arguments, **scalars))
+    _routing.unroute_addmm()
+    plain = outcome(lambda: torch.addmm(*arguments, **scalars))
+    assert_same_outcome(routed_result, plain)
+    assert_same_outcome(own, plain)
+
+
+def test_a_routed_addmm_is_served_in_linear_and_keeps_gradients(routed_addmm):
+    c, a, b = whole(64, 64, seed=3), whole(64, 64), whole(64, 64, seed=1).t()
+    _, served, _ = served_by_plan(lambda: torch.addmm(c, a, b, beta=3, alpha=2))
+    assert served == 1
+    layer = torch.nn.Linear(64, 64).half()
+    x = whole(64, 64).requires_grad_()
+    _, served, passed = served_by_plan(lambda: layer(x))
+    assert (served, passed) == (0, 1)  # a bias has no plan yet
+    torch.addmm(c, x, b).sum().backward()
+    assert torch.equal(x.grad, expected_mm(torch.ones(64, 64).half(), b.t()))
+
+
+def test_addmm_is_routed_only_where_a_plan_could_gain(tmp_path):
+    assert cpu.library.gemmsmith_torch_has_addmm_plans() == 1
+    script = "import gemmsmith.torch._library as l; print(l.library.gemmsmith_torch_has_addmm_plans())"
+    for plans in ("", str(tmp_path / "missing.plans")):
+        environment = {**os.environ, "GEMMSMITH_PLANS": plans, "XDG_DATA_HOME": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+        )
+        assert done.stdout == "0\n", done.stderr
+
+
+def baddbmm_cases():
+    a, b = whole(1, 64, 64), whole(1, 64, 64, seed=1).transpose(1, 2)
+    yield (whole(1, 64, 64, seed=3), a, b), {}, 1
+    yield (torch.full((1, 64, 64), float("nan"), dtype=torch.float16), a, b), {"beta": 0}, 1
+    yield (whole(64, seed=3), a, b), {}, 0
+    yield (whole(2, 64, 64), a.expand(2, 64, 64), b.expand(2, 64, 64)), {}, 0
+    yield (whole(0, 4, 4), whole(0, 4, 3), whole(0, 3, 4)), {}, 0
+    yield (whole(1, 64, 64), a, b[0]), {}, 0
+    yield (whole(1, 4, 4), whole(1, 4, 3), whole(1, 4, 4)), {}, 0
+
+
+@pytest.mark.parametrize("arguments, scalars, plans", list(baddbmm_cases()))
+def test_baddbmm_is_torchs(arguments, scalars, plans):
+    own, served, _ = served_by_plan(lambda: outcome(lambda: gt.baddbmm(*arguments, **scalars)))
+    assert_same_outcome(own, outcome(lambda: torch.baddbmm(*arguments, **scalars)))
+    assert served == plans
 
 
 def activation_reference(x, weight, bias, activation):
@@ -326,6 +435,10 @@ def test_opcheck(requires_grad):
         torch.ops.gemmsmith.addmm_activation.default,
         (tensor(8, seed=2), tensor(4, 8), tensor(8, 8, seed=1), "relu"),
     )
+    torch.library.opcheck(
+        torch.ops.gemmsmith.addmm.default,
+        (tensor(64, 64, seed=2), tensor(64, 64), tensor(64, 64, seed=1), 3.0, 2.0),
+    )
 
 
 def test_vmap_func_grad_and_inference_mode(routed):
@@ -343,6 +456,9 @@ def test_double_backward_of_the_operators():
     b = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(gt.mm, (a, b))
     assert torch.autograd.gradgradcheck(gt.mm, (a, b))
+    for shape in ((4, 3), (3,), (4, 1), ()):
+        c = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+        assert torch.autograd.gradcheck(lambda *t: torch.ops.gemmsmith.addmm(*t, 3.0, 2.0), (c, a, b))
 
 
 class Block(torch.nn.Module):
@@ -375,6 +491,60 @@ def test_compile_has_no_graph_break_and_uses_the_operators():
     finally:
         _inductor.remove()
         torch._dynamo.reset()
+
+
+def compiled_counts(function, *arguments):
+    """The result of the compiled function, and how many products plans and torch served in it."""
+    _inductor.install()
+    try:
+        compiled = torch.compile(function, fullgraph=True, dynamic=False)
+        with torch.no_grad():
+            return served_by_plan(lambda: compiled(*arguments))
+    finally:
+        _inductor.remove()
+        torch._dynamo.reset()
+
+
+# A product that no plan serves stays torch's own call, which costs the host less.
+def test_compile_leaves_alone_what_no_plan_serves():
+    x, w = whole(64, 48), whole(48, 64, seed=1)
+    batch = whole(2, 64, 64)
+    result, served, passed = compiled_counts(lambda x, w: torch.mm(x, w), x, w)
+    assert (served, passed) == (0, 0) and torch.equal(result, expected_mm(x, w))
+    result, served, passed = compiled_counts(lambda b: torch.bmm(b, b), batch)
+    assert (served, passed) == (0, 0) and torch.equal(result, torch.bmm(batch, batch))
+
+
+def test_compile_serves_addmm_with_an_input_of_its_shape():
+    c, a, b = whole(64, 64, seed=3), whole(64, 64), whole(64, 64, seed=1)
+    result, served, passed = compiled_counts(
+        lambda c, a, b: torch.addmm(c, a, b.t(), beta=3, alpha=2), c, a, b
+    )
+    assert (served, passed) == (1, 0)
+    assert torch.equal(result, torch.addmm(c, a, b.t(), beta=3, alpha=2))
+
+
+# The plan of the table saves 1.25 us: less than a pass over D costs, more than adding the bias within a
+# pass that is there anyway.
+@pytest.mark.parametrize("after, plans", [(torch.sin, 1), (lambda y: y.view(-1), 0)])
+def test_compile_adds_a_bias_afterwards_where_that_pays(after, plans):
+    bias, a, b = whole(64, seed=3), whole(64, 64), whole(64, 64, seed=1)
+    function = lambda bias, a, b: after(torch.addmm(bias, a, b.t()))  # noqa: E731
+    result, served, passed = compiled_counts(function, bias, a, b)
+    assert (served, passed) == (plans, 0)
+    assert torch.allclose(result.float(), function(bias, a, b).float(), atol=2e-3)
+
+
+def test_compiled_code_is_kept_apart_by_plans(tmp_path, monkeypatch):
+    before = cpu.library.gemmsmith_torch_plans_identity()
+    assert cpu.library.gemmsmith_torch_plans_identity() == before
+    other = tmp_path / "other.plans"
+    other.write_bytes(b"other")
+    monkeypatch.setenv("GEMMSMITH_PLANS", str(other))
+    changed = cpu.library.gemmsmith_torch_plans_identity()
+    assert changed != before
+    other.write_bytes(b"another")
+    assert cpu.library.gemmsmith_torch_plans_identity() not in (before, changed)
 
 
 def test_compile_with_dynamic_shapes_and_slices():
