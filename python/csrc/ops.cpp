@@ -236,6 +236,40 @@ std::string size_text(const Tensor& matrix) {
   return std::to_string(sizes[0]) + "x" + std::to_string(sizes[1]);
 }
 
+// As torch's errors name a type; empty for a rare one, whose error is then left to torch.
+std::string type_text(ScalarType type) {
+  switch (type) {
+    case ScalarType::Half:
+      return "c10::Half";
+    case ScalarType::BFloat16:
+      return "c10::BFloat16";
+    case ScalarType::Float:
+      return "float";
+    case ScalarType::Double:
+      return "double";
+    case ScalarType::ComplexHalf:
+      return "c10::complex<c10::Half>";
+    case ScalarType::ComplexFloat:
+      return "c10::complex<float>";
+    case ScalarType::ComplexDouble:
+      return "c10::complex<double>";
+    case ScalarType::Char:
+      return "signed char";
+    case ScalarType::Byte:
+      return "unsigned char";
+    case ScalarType::Short:
+      return "short int";
+    case ScalarType::Int:
+      return "int";
+    case ScalarType::Long:
+      return "long int";
+    case ScalarType::Bool:
+      return "bool";
+    default:
+      return "";
+  }
+}
+
 // torch's rules of a product, in its words and order: the ABI of 2.10 and 2.11 does not hand on
 // what an operator that failed had to say.
 void check_mm(const Tensor& a, const Tensor& b) {
@@ -244,6 +278,11 @@ void check_mm(const Tensor& a, const Tensor& b) {
   if (a.sizes()[1] != b.sizes()[0])
     throw std::runtime_error("mat1 and mat2 shapes cannot be multiplied (" + size_text(a) +
                              " and " + size_text(b) + ")");
+  const std::string a_type = type_text(a.scalar_type());
+  const std::string b_type = type_text(b.scalar_type());
+  if (a_type != b_type && !a_type.empty() && !b_type.empty())
+    throw std::runtime_error(std::string("expected ") + (kIsCuda ? "mat1 and mat2" : "m1 and m2") +
+                             " to have the same dtype, but got: " + a_type + " != " + b_type);
 }
 
 void check_bmm(const Tensor& a, const Tensor& b) {

@@ -95,6 +95,9 @@ def layouts():
     yield "strided both ways", whole(128, 128)[::2, ::2], whole(64, 64)
     yield "expanded", whole(1, 64).expand(64, 64), whole(64, 64).t()
     yield "all ones", torch.ones(1, dtype=torch.float16).expand(64, 64), whole(64, 64).t()
+    # E4: windows that overlap in memory, and rows further apart than they are long.
+    yield "overlapping", whole(5000).as_strided((64, 64), (7, 1)), whole(64, 64).t()
+    yield "odd rows", whole(5000).as_strided((64, 64), (65, 1)), whole(64, 64).t()
     yield "vector", whole(1, 64), whole(64, 64)
     yield "column", whole(64, 64), whole(64, 1)
     yield "one row, odd stride", whole(64).as_strided((1, 64), (12345, 1)), whole(64, 64)
@@ -121,6 +124,29 @@ def test_routed_products_equal_torchs(routed, name, a, b):
     assert (product.dtype, product.stride()) == (plain.dtype, plain.stride())
 
 
+# E4: attention's heads lie between each other's rows, and a batch stride may be smaller than a matrix.
+def test_routed_batches_of_interleaved_heads_equal_torchs(routed):
+    tokens, heads = 32, 12
+    q, k = (whole(tokens, heads * 64, seed=s).view(tokens, heads, 64).transpose(0, 1) for s in (0, 1))
+    windows = whole(7 * 1971 + 255 * 769 + 64).as_strided((8, 256, 64), (1971, 769, 1))
+    for a, b in ((q, k.transpose(1, 2)), (k[:1], q[:1].transpose(1, 2)), (windows, windows.mT)):
+        product = torch.bmm(a, b)
+        cpu.library.gemmsmith_torch_set_routing(0)
+        plain = torch.bmm(a, b)
+        cpu.library.gemmsmith_torch_set_routing(1)
+        assert torch.equal(product, plain)
+        assert product.stride() == plain.stride()
+
+
+# G2: cuBLASLt's configurations of a table may reduce in 16 bits, which torch's switch can forbid: they
+# are not served here.
+def test_only_our_own_kernels_are_served():
+    a, b = whole(96, 96), whole(96, 96, seed=1).t()
+    result, served, passed = served_by_plan(lambda: gt.mm(a, b))
+    assert (served, passed) == (0, 1)
+    assert torch.equal(result, expected_mm(a, b))
+
+
 def errors():
     yield torch.mm, (whole(2, 3), whole(4, 5))
     yield torch.mm, (whole(0, 3), whole(4, 5))
@@ -142,14 +168,24 @@ def test_routed_errors_are_torchs(routed, function, arguments):
     cpu.library.gemmsmith_torch_set_routing(0)
     with pytest.raises(RuntimeError) as theirs:
         function(*arguments)
-    # Types are checked inside torch's operator: the ABI before 2.12 does not hand on its words, and
-    # bmm's form with `out` has others.
-    is_of_types = any(word in str(theirs.value) for word in ("dtype", "scalar type"))
-    if not is_of_types or (has_torchs_words and function is torch.mm):
+    # bmm checks types inside torch's operator: the ABI before 2.12 does not hand on its words, and its
+    # form with `out` has others.
+    if function is torch.mm or not any(word in str(theirs.value) for word in ("dtype", "scalar type")):
         assert str(ours.value) == str(theirs.value)
 
 
-has_torchs_words = tuple(map(int, torch.__version__.split("+")[0].split(".")[:2])) >= (2, 12)
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "bfloat16", "complex32", "complex64", "complex128"]
+    + ["int8", "uint8", "int16", "int32", "int64", "bool"]
+)
+def test_mixed_types_are_refused_in_torchs_words(routed, dtype):
+    pairs = [(whole(2, 3), whole(3, 2).to(getattr(torch, dtype)))]
+    pairs += [(b.t(), a.t()) for a, b in pairs]
+    pairs += [(a[:0], b) for a, b in pairs]
+    ours = [outcome(lambda: torch.mm(a, b)) for a, b in pairs]
+    cpu.library.gemmsmith_torch_set_routing(0)
+    assert ours == [outcome(lambda: torch.mm(a, b)) for a, b in pairs]
 
 
 def shapes_of_matmul():
@@ -263,6 +299,37 @@ def test_addmm_without_beta_is_a_plain_product(shape):
     result, served, _ = served_by_plan(lambda: gt.addmm(c, a, b, beta=0))
     assert served == 1
     assert torch.equal(result, expected_mm(a, b))
+
+
+# C3: torch does not let NaNs through a factor of 0, and no plan may.
+@pytest.mark.parametrize("beta", [0, 1])
+def test_addmm_without_alpha_is_torchs(beta):
+    c, b = whole(64, 64, seed=3), whole(64, 64, seed=1).t()
+    a = torch.full((64, 64), float("nan"), dtype=torch.float16)
+    own, served, _ = served_by_plan(lambda: gt.addmm(c, a, b, beta=beta, alpha=0))
+    theirs = torch.addmm(c, a, b, beta=beta, alpha=0)
+    assert served == 0
+    assert torch.equal(own.nan_to_num(), theirs.nan_to_num())
+
+
+# E6: an output that is an input, or a part of one, is torch's to judge.
+def test_addmm_into_its_own_input_is_torchs(routed_addmm):
+    def outcomes():
+        def fresh():
+            return whole(64, 64, seed=3), whole(64, 64), whole(64, 64, seed=1)
+
+        for call in (
+            lambda c, t, w: torch.addmm(c, t, w, out=c),
+            lambda c, t, w: torch.addmm(c, t, w, out=t),
+            lambda c, t, w: c.addmm_(t, w.t()),
+            lambda c, t, w: torch.addmm(c, t, w, out=w.t()),
+        ):
+            yield outcome(lambda: call(*fresh()))
+
+    ours = list(outcomes())
+    _routing.unroute_addmm()
+    for own, plain in zip(ours, outcomes()):
+        assert_same_outcome(own, plain)
 
 
 def addmm_cases():
@@ -607,6 +674,29 @@ def test_a_data_loader_after_products():
     data = torch.utils.data.TensorDataset(torch.arange(16.0))
     loader = torch.utils.data.DataLoader(data, batch_size=4, num_workers=2)
     assert sum(batch[0].sum().item() for batch in loader) == 120
+
+
+# J9: however the process ends after products, it ends well.
+@pytest.mark.parametrize("ending", ["pass", "os._exit(0)", "import sys; sys.exit(0)"])
+@pytest.mark.parametrize("thread", [False, True])
+def test_a_process_ends_cleanly_after_products(ending, thread):
+    script = f"""
+import os, threading
+import torch, gemmsmith.torch
+torch.ops.load_library(os.environ["GEMMSMITH_TEST_CPU_OPS"])
+def work():
+    a = torch.ones(64, 64).half()
+    assert torch.equal(torch.ops.gemmsmith.mm(a, a.t()), torch.full((64, 64), 64.0).half())
+if {thread}:
+    worker = threading.Thread(target=work)
+    worker.start()
+    worker.join()
+else:
+    work()
+{ending}
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 # Q6: what is not a plain dense tensor is torch's.

@@ -3,9 +3,16 @@
 import ctypes
 import pathlib
 
-import torch
-
 _OLDEST = (2, 10)
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError(
+        f"gemmsmith.torch needs torch {_OLDEST[0]}.{_OLDEST[1]} or newer, which this Python lacks: "
+        f"pip install torch ({error})"
+    ) from error
+
 _version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
 if _version < _OLDEST:
     raise ImportError(

@@ -59,6 +59,8 @@ def untouched(results):
     results["same/bmm"] = torch.bmm(f16.expand(3, 130, 70), f16.t().expand(3, 70, 130))
     results["same/addmm with bias"] = torch.addmm(f16[0], f16, f16.t()[:, :70])
     results["same/linear with bias"] = torch.nn.functional.linear(f16, f16, f16.sum(1))
+    with torch.autocast("cuda"):
+        results["same/autocast linear"] = torch.nn.functional.linear(f16.float(), f16.float())
     results["same/bf16 mm"] = f16.bfloat16() @ f16.bfloat16().t()
 
 
