@@ -64,7 +64,7 @@ if ! "$python" -c "import torch" 2>/dev/null; then
 elif [ -z "$preload" ]; then
   note "torch: unavailable: libgemmsmith_blas.so is not built"
 else
-  lane torch "$python" tests/gpu/torch_check.py --preload "$preload" --package "$package" \
+  lane torch "$python" tests/gpu/torch_check --preload "$preload" --package "$package" \
     --plans "$plans" --out "$results/torch"
 fi
 

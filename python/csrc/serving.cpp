@@ -1,6 +1,13 @@
 #include "serving.h"
 
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "base/hash.h"
+#include "base/paths.h"
 #include "blas/server.h"
+#include "plan/plan_table.h"
 
 namespace gemmsmith::python {
 
@@ -12,6 +19,38 @@ bool serve(blas::GemmCall& call) {
 bool multiply(const blas::GemmCall& call) {
   blas::Server* const server = blas::Server::of_process(call.stream);
   return server != nullptr && server->multiply(call);
+}
+
+int forecast(const blas::GemmCall& call, float beta, double* us_and_speedup) {
+  blas::Server* const server = blas::Server::of_process(call.stream);
+  if (server == nullptr) return -1;
+  const blas::Server::Forecast forecast = server->forecast(call, beta);
+  us_and_speedup[0] = forecast.us;
+  us_and_speedup[1] = forecast.speedup;
+  return forecast.config.empty() ? 0 : 1;
+}
+
+std::uint64_t plans_identity() {
+  std::string text;
+  for (const std::string& file : plan_files()) {
+    std::error_code missing;
+    const auto size = std::filesystem::file_size(file, missing);
+    const auto time = std::filesystem::last_write_time(file, missing);
+    text += file + "\n";
+    if (!missing)
+      text += std::to_string(size) + " " + std::to_string(time.time_since_epoch().count()) + "\n";
+  }
+  return hash64(text);
+}
+
+bool has_plans_with_c() {
+  for (const std::string& file : plan_files()) {
+    const auto table = plan::PlanTable::open(file);
+    if (!table) continue;
+    for (const plan::PlanEntry& entry : table->entries())
+      if (entry.key.epilogue == static_cast<std::uint32_t>(plan::Epilogue::kGeneral)) return true;
+  }
+  return false;
 }
 
 }  // namespace gemmsmith::python

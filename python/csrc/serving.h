@@ -12,4 +12,13 @@ bool serve(blas::GemmCall& call);
 // Enqueues the call whatever serves it, epilogues included. False: nothing was done.
 bool multiply(const blas::GemmCall& call);
 
+// As gemmsmith_torch_forecast() answers.
+int forecast(const blas::GemmCall& call, float beta, double* us_and_speedup);
+
+// Of the plan tables that would be loaded, by their names, sizes and times.
+std::uint64_t plans_identity();
+
+// Whether a plan table that would be loaded has plans with beta * C.
+bool has_plans_with_c();
+
 }  // namespace gemmsmith::python

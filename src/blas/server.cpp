@@ -114,10 +114,10 @@ bool Server::multiply(const GemmCall& call) {
   return handle_ != nullptr && handle_->matmul(&call.problem, arguments_of(call)).has_value();
 }
 
-Server::Forecast Server::forecast(const GemmCall& call) {
+Server::Forecast Server::forecast(const GemmCall& call, float beta) {
   Forecast forecast;
   if (handle_ == nullptr) return forecast;
-  const auto plan = handle_->plan_of(&call.problem);
+  const auto plan = handle_->plan_of(&call.problem, beta);
   if (!plan) {
     forecast.reason = plan.error().what;
     return forecast;
@@ -127,6 +127,7 @@ Server::Forecast Server::forecast(const GemmCall& call) {
       (plan->choice.source == runtime::Source::kVendor && !call.allows_vendor_plans))
     return forecast;
   forecast.config = plan->config;
+  forecast.us = plan->expected_us;
   forecast.speedup = plan->expected_speedup;
   return forecast;
 }

@@ -29,10 +29,12 @@ class Server {
 
   struct Forecast {
     std::string config;  // "" where no plan serves it
-    double speedup = 0;  // over tuned cuBLASLt, when it was measured; 0: not known
+    double us = 0;       // when it was measured; 0: not known
+    double speedup = 0;  // over tuned cuBLASLt, likewise
     std::string reason;  // why no plan serves
   };
-  Forecast forecast(const GemmCall& call);
+  // With alpha = 1 and this beta.
+  Forecast forecast(const GemmCall& call, float beta = 0);
 
   const Driver* driver() const { return driver_; }
 

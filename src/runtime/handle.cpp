@@ -308,7 +308,7 @@ Result<bool> Handle::run_if_planned(const gemmsmithProblem_t& problem,
   return true;
 }
 
-Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem) {
+Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem, float beta) {
   GEMMSMITH_TRY(const gemmsmithProblem_t checked, check_problem(problem));
   Plan plan;
   plan.choice.rejection = Rejection::kNoTable;
@@ -326,13 +326,15 @@ Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem) {
     call.scalars = vendor::Scalars::device(nullptr, nullptr);
     call.problem.beta = 1;
   } else {
-    call.scalars = vendor::Scalars::host(1, 0);
+    call.scalars = vendor::Scalars::host(1, beta);
+    call.problem.beta = beta;
   }
   call.workspace.bytes = std::numeric_limits<std::int64_t>::max();
   if (ResidentTable* resident = resident_of(*place); resident != nullptr) {
     plan.choice = resident->choose(call);
     if (const plan::PlanEntry* entry = plan.choice.entry; entry != nullptr) {
       plan.config = resident->table().plans().text(*entry);
+      plan.expected_us = entry->expected_us;
       plan.expected_speedup = entry->ratio_chained;
     }
   }

@@ -40,14 +40,16 @@ class Handle {
   Result<bool> run_if_planned(const gemmsmithProblem_t& problem, const MatmulArguments& arguments,
                               Allowed allowed);
 
-  // What would serve a problem for 256-byte aligned pointers and any workspace. Needs a device.
+  // What would serve a problem for 256-byte aligned pointers and any workspace, with alpha = 1 and
+  // this beta (device scalars: any). Needs a device.
   struct Plan {
     Choice choice;
-    std::string config;  // "" where cuBLASLt's heuristic chooses
+    std::string config;     // "" where cuBLASLt's heuristic chooses
+    float expected_us = 0;  // when it was measured; 0 where unknown, as the next
     float expected_speedup = 0;
     std::int64_t workspace_bytes = 0;
   };
-  Result<Plan> plan_of(const gemmsmithProblem_t* problem);
+  Result<Plan> plan_of(const gemmsmithProblem_t* problem, float beta = 0);
 
  private:
   friend class PreparedPlan;

@@ -5,11 +5,13 @@
 #include <cuda_fp16.h>
 #include <gemmsmith/gemmsmith.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
@@ -190,7 +192,7 @@ class Product {
 const Shape kPlanned{256, 192, 512};
 const Shape kRagged{136, 200, 264};
 const Shape kSplit{128, 64, 4096};
-const Shape kWorkspaceSplit{72, 136, 4096};
+const Shape kWorkspaceSplit{136, 136, 4096};
 const Shape kVendor{384, 256, 320};
 // Square in m and k, so that D can be the next product's B.
 const Shape kChain{256, 192, 256};
@@ -428,7 +430,7 @@ TEST_F(GpuRuntime, ThreadsShareAHandle) {
   for (const std::string& failure : failures) EXPECT_EQ(failure, "");
 }
 
-// Kernels that wait for each other's partial sums, 120 CTAs each, on eight streams of one handle:
+// Kernels that wait for each other's partial sums, 54 CTAs each, on eight streams of one handle:
 // half the calls bring a workspace, the others get one of the handle's.
 TEST_F(GpuRuntime, SplitsThroughTheWorkspaceShareNothing) {
   LOAD_TABLE_OR_SKIP();
@@ -445,6 +447,46 @@ TEST_F(GpuRuntime, SplitsThroughTheWorkspaceShareNothing) {
       if (!stream->synchronize()) failures[t] = "the stream failed";
       if (const std::string difference = product.difference(); difference != "")
         failures[t] = difference;
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& failure : failures) EXPECT_EQ(failure, "");
+}
+
+// I5, J1: eight threads, a stream each and one handle; among 10 000 calls each fifth goes into a
+// graph of the thread's own and runs from there.
+TEST_F(GpuRuntime, ThreadsCallAndCaptureTenThousandTimes) {
+  LOAD_TABLE_OR_SKIP();
+  constexpr int kChecks = 5;
+  constexpr int kCallsACheck = 250;  // 8 threads * 5 * 250 calls
+  std::vector<std::string> failures(8);
+  std::vector<std::thread> threads;
+  const auto work = [&](std::size_t t) -> Result<void> {
+    GEMMSMITH_CHECK(context_->make_current());
+    const Shape unseen{88, 120, 96, GEMMSMITH_OP_N, GEMMSMITH_OP_T};
+    const Shape shapes[] = {kPlanned, kRagged, kSplit, kVendor, unseen};
+    Product product(driver(), shapes[t % 5]);
+    GEMMSMITH_TRY(auto stream, Stream::create(driver()));
+    const auto call = [&](CUstream on) { return enqueued(product.enqueue(handle_, on)); };
+    for (int round = 0; round < kChecks; ++round) {
+      product.d.fill_nan();
+      for (int i = 0; i < kCallsACheck; ++i) {
+        if (i % 5 != 0) {
+          GEMMSMITH_CHECK(call(stream.get()));
+          continue;
+        }
+        GEMMSMITH_TRY(auto graph, GraphExec::capture(driver(), stream.get(), call));
+        GEMMSMITH_CHECK(graph.launch(stream.get()));
+        GEMMSMITH_CHECK(stream.synchronize());  // before the graph is destroyed
+      }
+      GEMMSMITH_CHECK(stream.synchronize());
+      if (const std::string difference = product.difference(); difference != "")
+        return fail(ErrorCode::kDevice, "{}", difference);
+    }
+    return {};
+  };
+  for (std::size_t t = 0; t < failures.size(); ++t)
+    threads.emplace_back([&, t] {
+      if (const auto done = work(t); !done) failures[t] = done.error().what;
     });
   for (std::thread& thread : threads) thread.join();
   for (const std::string& failure : failures) EXPECT_EQ(failure, "");
@@ -497,6 +539,36 @@ TEST_F(GpuRuntime, HandlesGiveDeviceMemoryBack) {
   ASSERT_TRUE(before && after);
   std::printf("handles cycles=100 free_before_bytes=%zu free_after_bytes=%zu\n", *before, *after);
   EXPECT_GE(*after, *before);
+}
+
+// J8: neither the host's memory nor the device's grows with handles that come and go.
+TEST_F(GpuRuntime, TenThousandHandlesLeaveNothing) {
+  const auto resident_bytes = [] {
+    std::ifstream file("/proc/self/statm");
+    long total = 0;
+    long resident = 0;
+    file >> total >> resident;
+    return resident * sysconf(_SC_PAGESIZE);
+  };
+  const auto cycle = [] {
+    gemmsmithHandle_t handle = nullptr;
+    ASSERT_EQ(gemmsmithCreate(&handle), GEMMSMITH_STATUS_SUCCESS) << gemmsmithGetLastErrorString();
+    ASSERT_EQ(gemmsmithDestroy(handle), GEMMSMITH_STATUS_SUCCESS);
+  };
+  // The driver's own pools fill up first.
+  for (int i = 0; i < 500; ++i) cycle();
+  const auto free_before = context_->free_bytes();
+  const long resident_before = resident_bytes();
+  for (int i = 0; i < 10000; ++i) cycle();
+  const auto free_after = context_->free_bytes();
+  const long resident_after = resident_bytes();
+  ASSERT_TRUE(free_before && free_after);
+  std::printf(
+      "handles cycles=10000 free_before_bytes=%zu free_after_bytes=%zu resident_before_bytes=%ld "
+      "resident_after_bytes=%ld\n",
+      *free_before, *free_after, resident_before, resident_after);
+  EXPECT_GE(*free_after, *free_before);
+  EXPECT_LE(resident_after, resident_before + (long{4} << 20)) << "less than 0.5 KB a handle";
 }
 
 // D8: more rows than 65535 tiles of 64; D5, D11: D beyond 2 GiB. All factors are ones, so every

@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import gemmsmith.torch as gt  # noqa: E402
-from gemmsmith.torch import _inductor, _operators  # noqa: E402
+from gemmsmith.torch import _inductor, _library, _operators, _routing  # noqa: E402
 
 torch.ops.load_library(os.environ["GEMMSMITH_TEST_CPU_OPS"])
 # Compiled code that an earlier run left would not pass through here.
@@ -26,9 +26,7 @@ class OnCpu:
     def __init__(self):
         import ctypes
 
-        self.library = ctypes.CDLL(os.environ["GEMMSMITH_TEST_CPU_OPS"])
-        self.library.gemmsmith_torch_served.restype = ctypes.c_int64
-        self.library.gemmsmith_torch_passed.restype = ctypes.c_int64
+        self.library = _library.declare(ctypes.CDLL(os.environ["GEMMSMITH_TEST_CPU_OPS"]))
 
     def counts(self):
         return (
@@ -44,6 +42,7 @@ cpu = OnCpu()
 def on_cpu(monkeypatch):
     monkeypatch.setattr(_operators, "_device_types", {"cpu"})
     monkeypatch.setattr(_inductor, "device_types", {"cpu"})
+    monkeypatch.setattr(_inductor, "library", cpu.library)
 
 
 @pytest.fixture
@@ -51,6 +50,13 @@ def routed():
     cpu.library.gemmsmith_torch_set_routing(1)
     yield
     cpu.library.gemmsmith_torch_set_routing(0)
+
+
+@pytest.fixture
+def routed_addmm():
+    _routing.route_addmm("CPU")
+    yield
+    _routing.unroute_addmm()
 
 
 def whole(*size, dtype=torch.float16, seed=0):
@@ -89,6 +95,9 @@ def layouts():
     yield "strided both ways", whole(128, 128)[::2, ::2], whole(64, 64)
     yield "expanded", whole(1, 64).expand(64, 64), whole(64, 64).t()
     yield "all ones", torch.ones(1, dtype=torch.float16).expand(64, 64), whole(64, 64).t()
+    # E4: windows that overlap in memory, and rows further apart than they are long.
+    yield "overlapping", whole(5000).as_strided((64, 64), (7, 1)), whole(64, 64).t()
+    yield "odd rows", whole(5000).as_strided((64, 64), (65, 1)), whole(64, 64).t()
     yield "vector", whole(1, 64), whole(64, 64)
     yield "column", whole(64, 64), whole(64, 1)
     yield "one row, odd stride", whole(64).as_strided((1, 64), (12345, 1)), whole(64, 64)
@@ -115,6 +124,29 @@ def test_routed_products_equal_torchs(routed, name, a, b):
     assert (product.dtype, product.stride()) == (plain.dtype, plain.stride())
 
 
+# E4: attention's heads lie between each other's rows, and a batch stride may be smaller than a matrix.
+def test_routed_batches_of_interleaved_heads_equal_torchs(routed):
+    tokens, heads = 32, 12
+    q, k = (whole(tokens, heads * 64, seed=s).view(tokens, heads, 64).transpose(0, 1) for s in (0, 1))
+    windows = whole(7 * 1971 + 255 * 769 + 64).as_strided((8, 256, 64), (1971, 769, 1))
+    for a, b in ((q, k.transpose(1, 2)), (k[:1], q[:1].transpose(1, 2)), (windows, windows.mT)):
+        product = torch.bmm(a, b)
+        cpu.library.gemmsmith_torch_set_routing(0)
+        plain = torch.bmm(a, b)
+        cpu.library.gemmsmith_torch_set_routing(1)
+        assert torch.equal(product, plain)
+        assert product.stride() == plain.stride()
+
+
+# G2: cuBLASLt's configurations of a table may reduce in 16 bits, which torch's switch can forbid: they
+# are not served here.
+def test_only_our_own_kernels_are_served():
+    a, b = whole(96, 96), whole(96, 96, seed=1).t()
+    result, served, passed = served_by_plan(lambda: gt.mm(a, b))
+    assert (served, passed) == (0, 1)
+    assert torch.equal(result, expected_mm(a, b))
+
+
 def errors():
     yield torch.mm, (whole(2, 3), whole(4, 5))
     yield torch.mm, (whole(0, 3), whole(4, 5))
@@ -136,14 +168,24 @@ def test_routed_errors_are_torchs(routed, function, arguments):
     cpu.library.gemmsmith_torch_set_routing(0)
     with pytest.raises(RuntimeError) as theirs:
         function(*arguments)
-    # Types are checked inside torch's operator: the ABI before 2.12 does not hand on its words, and
-    # bmm's form with `out` has others.
-    is_of_types = any(word in str(theirs.value) for word in ("dtype", "scalar type"))
-    if not is_of_types or (has_torchs_words and function is torch.mm):
+    # bmm checks types inside torch's operator: the ABI before 2.12 does not hand on its words, and its
+    # form with `out` has others.
+    if function is torch.mm or not any(word in str(theirs.value) for word in ("dtype", "scalar type")):
         assert str(ours.value) == str(theirs.value)
 
 
-has_torchs_words = tuple(map(int, torch.__version__.split("+")[0].split(".")[:2])) >= (2, 12)
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "bfloat16", "complex32", "complex64", "complex128"]
+    + ["int8", "uint8", "int16", "int32", "int64", "bool"]
+)
+def test_mixed_types_are_refused_in_torchs_words(routed, dtype):
+    pairs = [(whole(2, 3), whole(3, 2).to(getattr(torch, dtype)))]
+    pairs += [(b.t(), a.t()) for a, b in pairs]
+    pairs += [(a[:0], b) for a, b in pairs]
+    ours = [outcome(lambda: torch.mm(a, b)) for a, b in pairs]
+    cpu.library.gemmsmith_torch_set_routing(0)
+    assert ours == [outcome(lambda: torch.mm(a, b)) for a, b in pairs]
 
 
 def shapes_of_matmul():
@@ -239,10 +281,144 @@ def test_addmm_ignores_input_with_beta_of_zero():
     assert torch.equal(gt.addmm(c, a, b, beta=0), expected_mm(a, b))
 
 
-def test_addmm_keeps_gradients():
-    c = whole(64, 64, seed=3).requires_grad_()
-    gt.addmm(c, whole(64, 64), whole(64, 64)).sum().backward()
-    assert torch.equal(c.grad, torch.ones_like(c))
+@pytest.mark.parametrize("shape", [(64, 64), (64,), (1, 64), (64, 1), ()])
+def test_addmm_keeps_gradients(shape):
+    ours = [t.requires_grad_() for t in (whole(*shape, seed=3), whole(64, 64), whole(64, 64, seed=1))]
+    theirs = [t.detach().clone().requires_grad_() for t in ours]
+    gt.addmm(*ours, beta=3, alpha=2).sum().backward()
+    torch.addmm(*theirs, beta=3, alpha=2).sum().backward()
+    for own, other in zip(ours, theirs):
+        assert torch.equal(own.grad, other.grad)
+
+
+# C1: neither NaNs nor a plan for products with C: with beta = 0, input is only asked for its shape.
+@pytest.mark.parametrize("shape", [(64, 64), (64,), (1, 1), ()])
+def test_addmm_without_beta_is_a_plain_product(shape):
+    c = torch.full(shape, float("nan"), dtype=torch.float16)
+    a, b = whole(64, 64), whole(64, 64, seed=1).t()
+    result, served, _ = served_by_plan(lambda: gt.addmm(c, a, b, beta=0))
+    assert served == 1
+    assert torch.equal(result, expected_mm(a, b))
+
+
+# C3: torch does not let NaNs through a factor of 0, and no plan may.
+@pytest.mark.parametrize("beta", [0, 1])
+def test_addmm_without_alpha_is_torchs(beta):
+    c, b = whole(64, 64, seed=3), whole(64, 64, seed=1).t()
+    a = torch.full((64, 64), float("nan"), dtype=torch.float16)
+    own, served, _ = served_by_plan(lambda: gt.addmm(c, a, b, beta=beta, alpha=0))
+    theirs = torch.addmm(c, a, b, beta=beta, alpha=0)
+    assert served == 0
+    assert torch.equal(own.nan_to_num(), theirs.nan_to_num())
+
+
+# E6: an output that is an input, or a part of one, is torch's to judge.
+def test_addmm_into_its_own_input_is_torchs(routed_addmm):
+    def outcomes():
+        def fresh():
+            return whole(64, 64, seed=3), whole(64, 64), whole(64, 64, seed=1)
+
+        for call in (
+            lambda c, t, w: torch.addmm(c, t, w, out=c),
+            lambda c, t, w: torch.addmm(c, t, w, out=t),
+            lambda c, t, w: c.addmm_(t, w.t()),
+            lambda c, t, w: torch.addmm(c, t, w, out=w.t()),
+        ):
+            yield outcome(lambda: call(*fresh()))
+
+    ours = list(outcomes())
+    _routing.unroute_addmm()
+    for own, plain in zip(ours, outcomes()):
+        assert_same_outcome(own, plain)
+
+
+def addmm_cases():
+    a, b = whole(64, 64), whole(64, 64, seed=1).t()
+    yield (whole(64, 64, seed=3), a, b), {}
+    yield (whole(64, 64, seed=3), a, b), {"beta": 3, "alpha": 2}
+    yield (whole(64, seed=3), a, b), {}
+    yield (torch.full((64,), float("nan"), dtype=torch.float16), a, b), {"beta": 0}
+    yield (whole(64, 64, seed=3).float(), a.float(), b.float()), {"beta": 0.5}
+    yield (whole(64, 64, seed=3).int(), a.int(), b.int()), {"beta": 2}
+    yield (whole(3, 4), whole(3, 0), whole(0, 4)), {"beta": 2}
+    yield (whole(0, 4), whole(0, 3), whole(3, 4)), {}
+    # B6: refused, each for its own reason, and with several reasons for torch's first.
+    yield (whole(64, 64).float(), a, b), {}
+    yield (whole(64, 64), a, b.float()), {}
+    yield (whole(64, 64), a.float(), b), {}
+    yield (whole(64, 64), a[0], b), {}
+    yield (whole(64, 64), a, b[None]), {}
+    yield (whole(4, 4), whole(4, 3), whole(4, 4)), {}
+    yield (whole(3), a, b), {}
+    yield (whole(2, 64, 64), a, b), {}
+    yield (whole(3).float(), whole(4, 3), whole(4, 4)), {}
+    yield (whole(64, 64).int(), a.int(), b.int()), {"beta": 0.5}
+
+
+def outcome(function):
+    try:
+        return function()
+    except (RuntimeError, IndexError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def assert_same_outcome(ours, theirs):
+    if isinstance(theirs, str):
+        assert ours == theirs
+    else:
+        assert torch.equal(ours, theirs)
+        assert (ours.dtype, ours.stride()) == (theirs.dtype, theirs.stride())
+
+
+@pytest.mark.parametrize("arguments, scalars", list(addmm_cases()))
+def test_addmm_by_itself_and_routed_is_torchs(routed_addmm, arguments, scalars):
+    routed_result = outcome(lambda: torch.addmm(*arguments, **scalars))
+    own = outcome(lambda: gt.addmm(*arguments, **scalars))
+    _routing.unroute_addmm()
+    plain = outcome(lambda: torch.addmm(*arguments, **scalars))
+    assert_same_outcome(routed_result, plain)
+    assert_same_outcome(own, plain)
+
+
+def test_a_routed_addmm_is_served_in_linear_and_keeps_gradients(routed_addmm):
+    c, a, b = whole(64, 64, seed=3), whole(64, 64), whole(64, 64, seed=1).t()
+    _, served, _ = served_by_plan(lambda: torch.addmm(c, a, b, beta=3, alpha=2))
+    assert served == 1
+    layer = torch.nn.Linear(64, 64).half()
+    x = whole(64, 64).requires_grad_()
+    _, served, passed = served_by_plan(lambda: layer(x))
+    assert (served, passed) == (0, 1)  # a bias has no plan yet
+    torch.addmm(c, x, b).sum().backward()
+    assert torch.equal(x.grad, expected_mm(torch.ones(64, 64).half(), b.t()))
+
+
+def test_addmm_is_routed_only_where_a_plan_could_gain(tmp_path):
+    assert cpu.library.gemmsmith_torch_has_addmm_plans() == 1
+    script = "import gemmsmith.torch._library as l; print(l.library.gemmsmith_torch_has_addmm_plans())"
+    for plans in ("", str(tmp_path / "missing.plans")):
+        environment = {**os.environ, "GEMMSMITH_PLANS": plans, "XDG_DATA_HOME": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+        )
+        assert done.stdout == "0\n", done.stderr
+
+
+def baddbmm_cases():
+    a, b = whole(1, 64, 64), whole(1, 64, 64, seed=1).transpose(1, 2)
+    yield (whole(1, 64, 64, seed=3), a, b), {}, 1
+    yield (torch.full((1, 64, 64), float("nan"), dtype=torch.float16), a, b), {"beta": 0}, 1
+    yield (whole(64, seed=3), a, b), {}, 0
+    yield (whole(2, 64, 64), a.expand(2, 64, 64), b.expand(2, 64, 64)), {}, 0
+    yield (whole(0, 4, 4), whole(0, 4, 3), whole(0, 3, 4)), {}, 0
+    yield (whole(1, 64, 64), a, b[0]), {}, 0
+    yield (whole(1, 4, 4), whole(1, 4, 3), whole(1, 4, 4)), {}, 0
+
+
+@pytest.mark.parametrize("arguments, scalars, plans", list(baddbmm_cases()))
+def test_baddbmm_is_torchs(arguments, scalars, plans):
+    own, served, _ = served_by_plan(lambda: outcome(lambda: gt.baddbmm(*arguments, **scalars)))
+    assert_same_outcome(own, outcome(lambda: torch.baddbmm(*arguments, **scalars)))
+    assert served == plans
 
 
 def activation_reference(x, weight, bias, activation):
@@ -326,6 +502,10 @@ def test_opcheck(requires_grad):
         torch.ops.gemmsmith.addmm_activation.default,
         (tensor(8, seed=2), tensor(4, 8), tensor(8, 8, seed=1), "relu"),
     )
+    torch.library.opcheck(
+        torch.ops.gemmsmith.addmm.default,
+        (tensor(64, 64, seed=2), tensor(64, 64), tensor(64, 64, seed=1), 3.0, 2.0),
+    )
 
 
 def test_vmap_func_grad_and_inference_mode(routed):
@@ -343,6 +523,9 @@ def test_double_backward_of_the_operators():
     b = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(gt.mm, (a, b))
     assert torch.autograd.gradgradcheck(gt.mm, (a, b))
+    for shape in ((4, 3), (3,), (4, 1), ()):
+        c = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+        assert torch.autograd.gradcheck(lambda *t: torch.ops.gemmsmith.addmm(*t, 3.0, 2.0), (c, a, b))
 
 
 class Block(torch.nn.Module):
@@ -375,6 +558,60 @@ def test_compile_has_no_graph_break_and_uses_the_operators():
     finally:
         _inductor.remove()
         torch._dynamo.reset()
+
+
+def compiled_counts(function, *arguments):
+    """The result of the compiled function, and how many products plans and torch served in it."""
+    _inductor.install()
+    try:
+        compiled = torch.compile(function, fullgraph=True, dynamic=False)
+        with torch.no_grad():
+            return served_by_plan(lambda: compiled(*arguments))
+    finally:
+        _inductor.remove()
+        torch._dynamo.reset()
+
+
+# A product that no plan serves stays torch's own call, which costs the host less.
+def test_compile_leaves_alone_what_no_plan_serves():
+    x, w = whole(64, 48), whole(48, 64, seed=1)
+    batch = whole(2, 64, 64)
+    result, served, passed = compiled_counts(lambda x, w: torch.mm(x, w), x, w)
+    assert (served, passed) == (0, 0) and torch.equal(result, expected_mm(x, w))
+    result, served, passed = compiled_counts(lambda b: torch.bmm(b, b), batch)
+    assert (served, passed) == (0, 0) and torch.equal(result, torch.bmm(batch, batch))
+
+
+def test_compile_serves_addmm_with_an_input_of_its_shape():
+    c, a, b = whole(64, 64, seed=3), whole(64, 64), whole(64, 64, seed=1)
+    result, served, passed = compiled_counts(
+        lambda c, a, b: torch.addmm(c, a, b.t(), beta=3, alpha=2), c, a, b
+    )
+    assert (served, passed) == (1, 0)
+    assert torch.equal(result, torch.addmm(c, a, b.t(), beta=3, alpha=2))
+
+
+# The plan of the table saves 1.25 us: less than a pass over D costs, more than adding the bias within a
+# pass that is there anyway.
+@pytest.mark.parametrize("after, plans", [(torch.sin, 1), (lambda y: y.view(-1), 0)])
+def test_compile_adds_a_bias_afterwards_where_that_pays(after, plans):
+    bias, a, b = whole(64, seed=3), whole(64, 64), whole(64, 64, seed=1)
+    function = lambda bias, a, b: after(torch.addmm(bias, a, b.t()))  # noqa: E731
+    result, served, passed = compiled_counts(function, bias, a, b)
+    assert (served, passed) == (plans, 0)
+    assert torch.allclose(result.float(), function(bias, a, b).float(), atol=2e-3)
+
+
+def test_compiled_code_is_kept_apart_by_plans(tmp_path, monkeypatch):
+    before = cpu.library.gemmsmith_torch_plans_identity()
+    assert cpu.library.gemmsmith_torch_plans_identity() == before
+    other = tmp_path / "other.plans"
+    other.write_bytes(b"other")
+    monkeypatch.setenv("GEMMSMITH_PLANS", str(other))
+    changed = cpu.library.gemmsmith_torch_plans_identity()
+    assert changed != before
+    other.write_bytes(b"another")
+    assert cpu.library.gemmsmith_torch_plans_identity() not in (before, changed)
 
 
 def test_compile_with_dynamic_shapes_and_slices():
@@ -437,6 +674,29 @@ def test_a_data_loader_after_products():
     data = torch.utils.data.TensorDataset(torch.arange(16.0))
     loader = torch.utils.data.DataLoader(data, batch_size=4, num_workers=2)
     assert sum(batch[0].sum().item() for batch in loader) == 120
+
+
+# J9: however the process ends after products, it ends well.
+@pytest.mark.parametrize("ending", ["pass", "os._exit(0)", "import sys; sys.exit(0)"])
+@pytest.mark.parametrize("thread", [False, True])
+def test_a_process_ends_cleanly_after_products(ending, thread):
+    script = f"""
+import os, threading
+import torch, gemmsmith.torch
+torch.ops.load_library(os.environ["GEMMSMITH_TEST_CPU_OPS"])
+def work():
+    a = torch.ones(64, 64).half()
+    assert torch.equal(torch.ops.gemmsmith.mm(a, a.t()), torch.full((64, 64), 64.0).half())
+if {thread}:
+    worker = threading.Thread(target=work)
+    worker.start()
+    worker.join()
+else:
+    work()
+{ending}
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 # Q6: what is not a plain dense tensor is torch's.

@@ -5,6 +5,7 @@
 #include "runtime/table_maker.h"
 
 using gemmsmith::runtime::kPlain;
+using gemmsmith::runtime::kVendor;
 using gemmsmith::runtime::kWithMaps;
 using gemmsmith::runtime::Product;
 using gemmsmith::runtime::ProductOptions;
@@ -17,11 +18,15 @@ int main(int argc, char** argv) {
   const Product planned(options);
   options.type = GEMMSMITH_R_16BF;
   const Product bfloat(options);
+  options.type = GEMMSMITH_R_16F;
+  options.m = options.n = options.k = 96;
+  const Product vendors(options);
   std::ofstream file(argv[1]);
   file << TableMaker()
               .kernel(planned, kWithMaps)
               .kernel(planned, kPlain, 2, 1)
               .kernel(bfloat, kWithMaps)
+              .vendor(vendors, kVendor)
               .bytes();
   return file.good() ? 0 : 1;
 }

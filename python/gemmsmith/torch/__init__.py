@@ -9,12 +9,13 @@ own, untouched. Plans come from GEMMSMITH_PLANS, else from the folder gemmsmith/
 XDG_DATA_HOME. Importing starts nothing on the GPU.
 """
 
-from ._operators import addmm, addmm_activation, bmm, linear, mm
+from ._operators import addmm, addmm_activation, baddbmm, bmm, linear, mm
 from ._routing import counts, disable, enable, is_enabled
 
 __all__ = [
     "addmm",
     "addmm_activation",
+    "baddbmm",
     "bmm",
     "counts",
     "disable",

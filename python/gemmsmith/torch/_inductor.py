@@ -1,13 +1,20 @@
 """Under torch.compile products become calls of torch's own kernels that no dispatcher sees. A pass
-over the graph puts gemmsmith's operators there, and fuses a ReLU or tanh-GELU into the product with
-bias before it."""
+over the graph puts gemmsmith's operators there, where a plan serves, and fuses a ReLU or tanh-GELU into
+the product with bias before it."""
 
+import contextlib
+import ctypes
 import hashlib
 import pathlib
+from typing import NamedTuple
 
 import torch
 
+from . import _operators  # noqa: F401  (defines torch.ops.gemmsmith)
+from ._library import library
+
 aten = torch.ops.aten
+ops = torch.ops.gemmsmith
 
 # Tests add the CPU, where a fake driver's device memory is the host's.
 device_types = {"cuda"}
@@ -40,23 +47,61 @@ def _activation_of(node):
     return None
 
 
+class Forecast(NamedTuple):
+    """What a plan would make of a product."""
+
+    us: float
+    speedup: float  # over tuned cuBLASLt, as measured when the plan was made
+
+    def saved_us(self) -> float:
+        return self.us * (self.speedup - 1)
+
+
+_UNKNOWN = object()
+
+
+def _forecast(a, b, beta: float = 0.0):
+    """A Forecast; None where no plan serves the product; _UNKNOWN where that cannot be told, as with
+    sizes that are symbols, or before the program has used its GPU."""
+    a, b = (node.meta["val"] for node in (a, b))
+    numbers = [*a.shape, *b.shape, *a.stride(), *b.stride()]
+    if not all(isinstance(number, int) for number in numbers):
+        return _UNKNOWN
+    if a.dim() == 3:
+        if a.shape[0] != 1 or b.shape[0] != 1:
+            return None
+        a, b = a[0], b[0]
+    figures = (ctypes.c_double * 2)()
+    pair = ctypes.c_int64 * 2
+    with contextlib.ExitStack() as stack:
+        if a.device.type == "cuda":
+            if not torch.cuda.is_initialized():
+                return _UNKNOWN
+            stack.enter_context(torch.cuda.device(a.device))
+        answer = library.gemmsmith_torch_forecast(
+            int(a.dtype == torch.bfloat16),
+            a.shape[0],
+            b.shape[1],
+            a.shape[1],
+            pair(*a.stride()),
+            pair(*b.stride()),
+            beta,
+            figures,
+        )
+    if answer < 0:
+        return _UNKNOWN
+    return Forecast(*figures) if answer else None
+
+
 def _fuse(graph, node) -> bool:
     """addmm(bias, a, b) and the activation that alone uses it."""
     bias, a, b = node.args[:3]
     user = _only_user(node)
     activation = _activation_of(user)
-    if (
-        activation is None
-        or node.kwargs.get("beta", 1) != 1
-        or node.kwargs.get("alpha", 1) != 1
-        or not _is_covered(bias, a, b)
-        or bias.meta["val"].dim() != 1
-    ):
+    if activation is None:
         return False
     with graph.inserting_before(user):
-        fused = graph.call_function(
-            torch.ops.gemmsmith.addmm_activation.default, (bias, a, b, activation)
-        )
+        fused = graph.call_function(ops._addmm_activation.default, (bias, a, b, activation))
     fused.meta.update(user.meta)
     user.replace_all_uses_with(fused)
     graph.erase_node(user)
@@ -64,23 +109,76 @@ def _fuse(graph, node) -> bool:
     return True
 
 
+# A pass over D of its own costs a launch, and D read and written at about the speed of memory.
+_PASS_US = 1.5
+_PASS_BYTES_A_US = 4e6
+
+
+def _is_pointwise(node) -> bool:
+    return isinstance(node.target, torch._ops.OpOverload) and torch.Tag.pointwise in node.target.tags
+
+
+def _cost_of_adding_us(node) -> float:
+    """What adding the bias after the product costs: nothing where pointwise work on D follows anyway, and
+    Inductor would take the addition there itself."""
+    if _activation_of(_only_user(node)) is None and all(map(_is_pointwise, node.users)):
+        return 0.0
+    d = node.meta["val"]
+    return _PASS_US + 2 * d.numel() * d.element_size() / _PASS_BYTES_A_US
+
+
+def _add_bias_after(graph, node) -> None:
+    bias, a, b = node.args[:3]
+    with graph.inserting_before(node):
+        product = graph.call_function(ops._mm.default, (a, b))
+        product.meta.update(node.meta)
+        total = graph.call_function(aten.add.Tensor, (product, bias))
+        total.meta.update(node.meta)
+    node.replace_all_uses_with(total)
+    graph.erase_node(node)
+
+
+def _rewrite_addmm(graph, node) -> bool:
+    input, a, b = node.args[:3]
+    beta, alpha = (float(node.kwargs.get(name, 1)) for name in ("beta", "alpha"))
+    if not _is_covered(input, a, b):
+        return False
+    value = input.meta["val"]
+    if value.dim() == 1 and beta == alpha == 1:
+        plan = _forecast(a, b)
+        if isinstance(plan, Forecast) and plan.saved_us() > _cost_of_adding_us(node):
+            _add_bias_after(graph, node)
+            return True
+        return _fuse(graph, node)
+    if value.shape == node.meta["val"].shape and isinstance(_forecast(a, b, beta), Forecast):
+        with graph.inserting_before(node):
+            planned = graph.call_function(ops._addmm.default, (input, a, b, beta, alpha))
+        planned.meta.update(node.meta)
+        node.replace_all_uses_with(planned)
+        graph.erase_node(node)
+        return True
+    return False
+
+
 _PRODUCTS = {
-    aten.mm.default: torch.ops.gemmsmith.mm.default,
-    aten.bmm.default: torch.ops.gemmsmith.bmm.default,
+    aten.mm.default: ops._mm.default,
+    aten.bmm.default: ops._bmm.default,
 }
 
 
 def rewrite(graph: torch.fx.Graph) -> int:
-    """The number of nodes that were replaced."""
+    """The number of nodes that were replaced. Where it is known that no plan serves a product, torch's own
+    call stays, which costs the host less."""
     replaced = 0
     for node in list(graph.nodes):
         if node.op != "call_function":
             continue
         if node.target is aten.addmm.default:
-            replaced += _fuse(graph, node)
+            replaced += _rewrite_addmm(graph, node)
         elif node.target in _PRODUCTS and not node.kwargs and _is_covered(*node.args):
-            node.target = _PRODUCTS[node.target]
-            replaced += 1
+            if _forecast(*node.args) is not None:
+                node.target = _PRODUCTS[node.target]
+                replaced += 1
     return replaced
 
 
@@ -96,9 +194,10 @@ def _base():
                 self.before(graph)
             rewrite(graph)
 
-        # Compiled code is cached by this: another text of the pass is another pass.
+        # Compiled code is cached by this: another text of the pass, or other plans, is another pass.
         def uuid(self):
-            own = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
+            text = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
+            own = f"{text} {library.gemmsmith_torch_plans_identity()}"
             before = getattr(self.before, "uuid", None)
             return own if before is None else (own, before())
 

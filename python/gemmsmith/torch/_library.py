@@ -3,9 +3,16 @@
 import ctypes
 import pathlib
 
-import torch
-
 _OLDEST = (2, 10)
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError(
+        f"gemmsmith.torch needs torch {_OLDEST[0]}.{_OLDEST[1]} or newer, which this Python lacks: "
+        f"pip install torch ({error})"
+    ) from error
+
 _version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
 if _version < _OLDEST:
     raise ImportError(
@@ -17,6 +24,23 @@ _path = pathlib.Path(__file__).resolve().parent.parent / "lib" / "libgemmsmith_t
 if not _path.exists():
     raise ImportError(f"{_path} is missing: gemmsmith was installed without its torch operators")
 torch.ops.load_library(str(_path))
-library = ctypes.CDLL(str(_path))
-library.gemmsmith_torch_served.restype = ctypes.c_int64
-library.gemmsmith_torch_passed.restype = ctypes.c_int64
+
+
+def declare(library: ctypes.CDLL) -> ctypes.CDLL:
+    """Tells ctypes what the functions are."""
+    library.gemmsmith_torch_served.restype = ctypes.c_int64
+    library.gemmsmith_torch_passed.restype = ctypes.c_int64
+    library.gemmsmith_torch_plans_identity.restype = ctypes.c_uint64
+    pair = ctypes.c_int64 * 2
+    library.gemmsmith_torch_forecast.argtypes = [
+        ctypes.c_int,
+        *[ctypes.c_int64] * 3,
+        pair,
+        pair,
+        ctypes.c_float,
+        ctypes.c_double * 2,
+    ]
+    return library
+
+
+library = declare(ctypes.CDLL(str(_path)))

@@ -8,19 +8,20 @@ from . import _library  # noqa: F401  (defines torch.ops.gemmsmith)
 _ops = torch.ops.gemmsmith
 
 
-@torch.library.register_fake("gemmsmith::mm")
-def _(a, b):
-    return torch.mm(a, b)
+def _fake_addmm(input, a, b, beta, alpha):
+    return torch.addmm(input, a, b, beta=beta, alpha=alpha)
 
 
-@torch.library.register_fake("gemmsmith::bmm")
-def _(a, b):
-    return torch.bmm(a, b)
-
-
-@torch.library.register_fake("gemmsmith::addmm_activation")
-def _(bias, a, b, activation):
+def _fake_addmm_activation(bias, a, b, activation):
     return torch.addmm(bias, a, b)
+
+
+# Those that begin with _ are the same for compiled graphs, without gradients and autocast.
+for _prefix in ("gemmsmith::", "gemmsmith::_"):
+    torch.library.register_fake(_prefix + "mm", torch.mm)
+    torch.library.register_fake(_prefix + "bmm", torch.bmm)
+    torch.library.register_fake(_prefix + "addmm", _fake_addmm)
+    torch.library.register_fake(_prefix + "addmm_activation", _fake_addmm_activation)
 
 
 def _save_two(ctx, inputs, output):
@@ -44,6 +45,29 @@ def _bmm_backward(ctx, grad):
 
 torch.library.register_autograd("gemmsmith::mm", _mm_backward, setup_context=_save_two)
 torch.library.register_autograd("gemmsmith::bmm", _bmm_backward, setup_context=_save_two)
+
+
+def _save_addmm(ctx, inputs, output):
+    input, a, b, ctx.beta, ctx.alpha = inputs
+    ctx.input_shape = input.shape
+    ctx.save_for_backward(a, b)
+
+
+def _addmm_backward(ctx, grad):
+    a, b = ctx.saved_tensors
+    grad_input = grad_a = grad_b = None
+    if ctx.needs_input_grad[0]:
+        grad_input = (grad * ctx.beta).sum_to_size(ctx.input_shape)
+    if ctx.needs_input_grad[1]:
+        grad_a = _ops.mm(grad, b.t()) * ctx.alpha
+    if ctx.needs_input_grad[2]:
+        grad_b = _ops.mm(a.t(), grad) * ctx.alpha
+    return grad_input, grad_a, grad_b, None, None
+
+
+torch.library.register_autograd(
+    "gemmsmith::addmm", _addmm_backward, setup_context=_save_addmm
+)
 
 
 def _save_activation(ctx, inputs, output):
@@ -90,7 +114,7 @@ def _register_autocast(library, name):
 
 
 _autocast = torch.library.Library("gemmsmith", "FRAGMENT")
-for _name in ("mm", "bmm", "addmm_activation"):
+for _name in ("mm", "bmm", "addmm", "addmm_activation"):
     _register_autocast(_autocast, _name)
 
 
@@ -104,28 +128,45 @@ def bmm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return _ops.bmm(a, b)
 
 
-def addmm(input, a, b, *, beta=1, alpha=1) -> torch.Tensor:
-    """torch.addmm. A plan may serve it where no gradient is asked for and input has D's shape."""
-    wants_grad = torch.is_grad_enabled() and any(
-        isinstance(t, torch.Tensor) and t.requires_grad for t in (input, a, b)
-    )
-    is_plain = all(type(t) is torch.Tensor for t in (input, a, b))
-    if (
-        not wants_grad
-        and is_plain
-        and input.dim() == 2
-        and isinstance(beta, (int, float))
+def is_plain_addmm(input, a, b, beta, alpha) -> bool:
+    """Whether gemmsmith's addmm may compute it: what torch would refuse, or compute otherwise, is left to
+    torch and its words."""
+    return (
+        isinstance(beta, (int, float))
         and isinstance(alpha, (int, float))
-        and not torch.compiler.is_compiling()
-        and not torch.is_autocast_enabled("cuda")
+        and a.dtype in (torch.float16, torch.bfloat16)
+        and input.dtype == a.dtype == b.dtype
         and input.device == a.device == b.device
         and a.device.type in _device_types
-        and input.shape == (a.shape[0], b.shape[-1])
-    ):
-        served = _ops.try_addmm(input, a, b, float(beta), float(alpha))
-        if served.dim() == 2:
-            return served
+        and a.dim() == 2
+        and b.dim() == 2
+        and a.shape[1] == b.shape[0]
+        and _broadcasts(input.shape, (a.shape[0], b.shape[1]))
+    )
+
+
+def _broadcasts(shape, to) -> bool:
+    return len(shape) <= 2 and all(
+        size in (1, wanted) for size, wanted in zip(reversed(shape), reversed(to))
+    )
+
+
+def addmm(input, a, b, *, beta=1, alpha=1) -> torch.Tensor:
+    """torch.addmm. A plan may serve it where input has D's shape, or beta is 0."""
+    if is_plain_addmm(input, a, b, beta, alpha):
+        return _ops.addmm(input, a, b, float(beta), float(alpha))
     return torch.addmm(input, a, b, beta=beta, alpha=alpha)
+
+
+def baddbmm(input, a, b, *, beta=1, alpha=1) -> torch.Tensor:
+    """torch.baddbmm; a plan may serve a batch of one."""
+    if (
+        a.dim() == b.dim() == input.dim() == 3
+        and a.shape[0] == b.shape[0] == input.shape[0] == 1
+        and is_plain_addmm(input[0], a[0], b[0], beta, alpha)
+    ):
+        return addmm(input[0], a[0], b[0], beta=beta, alpha=alpha).unsqueeze(0)
+    return torch.baddbmm(input, a, b, beta=beta, alpha=alpha)
 
 
 # Tests add the CPU, where a fake driver's device memory is the host's.
