@@ -187,8 +187,8 @@ class TileLoaderOf {
   }
 
  private:
-  OperandLoader<kTileM> a_;
-  OperandLoader<kTileN> b_;
+  OperandLoader<kHow == 0 ? kTileM : 0> a_;
+  OperandLoader<kHow == 0 ? kTileN : 0> b_;
   int k_left_;  // from this thread's chunk of the next tile; negative once past the end
 };
 

@@ -178,11 +178,12 @@ Footprint sm90_ws_footprint(const Config& config, DataType accumulator) {
 }
 
 // Registers of a thread, estimated: they are known after compiling only, and a kernel that takes
-// more is refused then, by plan::prepare(). Compiled ones took 106 to 110 beside few accumulators.
+// more is refused then, by plan::prepare(). Compiled ones took 106 to 110 beside few accumulators of one
+// consumer, and with two consumers more than two CTAs of an SM can have.
 int split_registers(const Config& config, DataType accumulator) {
-  constexpr int kLeast = 112;
   constexpr int kBesideAccumulators = 64;
-  return std::max(kLeast, accumulator_registers(config, accumulator) + kBesideAccumulators);
+  const int least = config.at("consumers") == 1 ? 112 : 168;
+  return std::max(least, accumulator_registers(config, accumulator) + kBesideAccumulators);
 }
 
 bool split_ctas_fit_at_once(const SpaceContext& context, const Config& config) {
