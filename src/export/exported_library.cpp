@@ -66,9 +66,6 @@ Result<Chosen> choose(const plan::PlanTable& table, const Problem& problem) {
   if (launch.packing.is_needed())
     return fail(ErrorCode::kUnsupported,
                 "its plan packs operands into a workspace, which an exported library has not");
-  if (launch.workspace_bytes > 0)
-    return fail(ErrorCode::kUnsupported,
-                "its plan adds up in a workspace, which an exported library has not");
   return Chosen{problem, entry, launch};
 }
 

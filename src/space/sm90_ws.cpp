@@ -178,11 +178,13 @@ Footprint sm90_ws_footprint(const Config& config, DataType accumulator) {
 }
 
 // Registers of a thread, estimated: they are known after compiling only, and a kernel that takes
-// more is refused then, by plan::prepare(). Compiled ones took 106 to 110 beside few accumulators of one
-// consumer, and with two consumers more than two CTAs of an SM can have.
+// more is refused then, by plan::prepare(). Compiled ones took 106 to 110, more where two consumers
+// halve the columns, and what three warpgroups can have where they move registers.
 int split_registers(const Config& config, DataType accumulator) {
-  constexpr int kBesideAccumulators = 64;
-  const int least = config.at("consumers") == 1 ? 112 : 168;
+  constexpr int kBesideAccumulators = 48;
+  const bool moves_registers = sm90_ws_footprint(config, accumulator).threads == 384;
+  const bool halves_columns = config.at("consumers") == 2 && config.at("tile_m") % 128 != 0;
+  const int least = moves_registers || halves_columns ? 168 : 112;
   return std::max(least, accumulator_registers(config, accumulator) + kBesideAccumulators);
 }
 

@@ -42,6 +42,7 @@ TEST(ConfigHeader, NamesEveryCompileTimeParameter) {
             "constexpr int kTileK = 32;\n"
             "constexpr int kWarpsK = 2;\n"
             "constexpr int kStages = 3;\n"
+            "constexpr int kLoads = 0;\n"
             "constexpr int kElementType = 1;\n"
             "constexpr int kAccumulatorType = 0;\n"
             "constexpr int kAlongKA = 0;\n"

@@ -82,10 +82,10 @@ TEST(ShapeList, DefaultsFillWhatTheListLeavesOut) {
   Problem defaults;
   defaults.type = DataType::kBf16;
   defaults.layout = Layout::kNN;
-  for (const char* text : {"m,n,k\n1,2,3\n", R"({"m":1,"n":2,"k":3})"}) {
+  for (const char* text : {"m,n,k\n4,2,3\n", R"({"m":4,"n":2,"k":3})"}) {
     const auto problems = parse_shape_list(text, "x", defaults);
     ASSERT_TRUE(problems);
-    EXPECT_EQ(describe(problems->front()), "1_2_3 bf16/f32 nn");
+    EXPECT_EQ(describe(problems->front()), "4_2_3 bf16/f32 nn");
   }
 }
 
