@@ -69,7 +69,7 @@ class ElementLoader {
   static constexpr int kRowChunks = kTileK / kChunkElements;
   static constexpr int kChunks = kRows * kRowChunks;
   static constexpr int kPasses = ceil_div(kChunks, kThreads);
-  static constexpr int kBatch = kPasses < 4 ? kPasses : 4;
+  static constexpr int kBatch = kPasses < 2 ? kPasses : 2;
 
   struct Chunk {
     int row;
