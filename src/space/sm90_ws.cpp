@@ -60,8 +60,8 @@ bool row_stores_fit(const SpaceContext& context, const Config& config) {
          accumulator_registers(config, context.problem.accumulator) <= kMostRegistersOfThreeBlocks;
 }
 
-// Measured by compiling, too: four blocks, 192 columns of f16 accumulators, whatever the cluster; 160
-// columns do not spill, nor does storing by rows.
+// Measured by compiling, too: four blocks, 192 columns of f16 accumulators, whatever the cluster;
+// 160 columns do not spill, nor does storing by rows.
 bool tma_stores_fit(const SpaceContext& context, const Config& config) {
   constexpr int kMostRegistersOfFourBlocks = 160;
   return config.at("epilogue") != kEpilogueTma || consumer_tile(config).rows != 256 ||

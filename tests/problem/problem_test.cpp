@@ -176,5 +176,27 @@ RC_GTEST_PROP(Mnk, AnyTextIsSafe, (const std::string& text)) {
   RC_ASSERT(problem.has_value() || problem.error().code == ErrorCode::kBadInput);
 }
 
+// A vector lies in two ways at once; it is named by the one that kernels read faster.
+TEST(Problem, AVectorLiesAlongK) {
+  Problem problem;
+  problem.m = 1;
+  problem.n = 64;
+  problem.k = 100;
+  problem.layout = Layout::kNN;
+  const auto packed = make_problem(problem);
+  ASSERT_TRUE(packed);
+  EXPECT_EQ(packed->layout, Layout::kTN);
+  EXPECT_EQ(packed->lda, 100);
+  problem.layout = Layout::kNT;
+  EXPECT_EQ(make_problem(problem)->layout, Layout::kTT);
+  problem.lda = 3;  // its elements lie apart: not along k
+  EXPECT_EQ(make_problem(problem)->layout, Layout::kNT);
+  problem.lda = 0;
+  problem.m = 64;
+  problem.n = 1;
+  EXPECT_EQ(make_problem(problem)->layout, Layout::kNN);
+  EXPECT_EQ(make_problem(problem)->ldb, 100);
+}
+
 }  // namespace
 }  // namespace gemmsmith

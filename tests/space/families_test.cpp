@@ -173,6 +173,29 @@ INSTANTIATE_TEST_SUITE_P(
 
 // What TMA and 16-byte copies cannot read or write is refused for the problem, not found out on
 // the device.
+TEST(Sm90Ws, FourBlocksOfWideF16AccumulatorsAreStoredByRows) {
+  Problem problem = problem_of(8192, 8192, 8192);
+  problem.accumulator = DataType::kF16;
+  EXPECT_EQ(broken("sm90_ws:w2.pp1.m256.n192.s2.ps1", problem), "tma_stores_fit");
+  EXPECT_EQ(broken("sm90_ws:w2.pp1.m256.n192.e1.s2.ps1", problem), "legal");
+  EXPECT_EQ(broken("sm90_ws:w2.pp1.m256.n160.s2.ps1", problem), "legal");
+}
+
+TEST(Sm80Mma, LoadsElementByElementWhatNothingElseReads) {
+  Problem problem = problem_of(128, 128, 128);
+  EXPECT_EQ(broken("sm80_mma:s2.l1", problem), "elements_are_for_the_rest");
+  problem.lda = 129;
+  EXPECT_EQ(broken("sm80_mma:s2.l1", problem), "legal");
+  EXPECT_EQ(broken("sm80_mma:s2.l1.pk1", problem), "elements_need_no_packing");
+  EXPECT_EQ(broken("sm80_mma:s2", problem), "unreadable_operands_are_packed");
+  for (const Layout layout : {Layout::kNN, Layout::kNT, Layout::kTT}) {
+    problem = problem_of(128, 128, 128);
+    problem.layout = layout;
+    EXPECT_EQ(broken("sm80_mma:s2", problem), "chunks_are_of_k");
+    EXPECT_EQ(broken("sm80_mma:s2.l1", problem), "legal");
+  }
+}
+
 TEST(Families, AlignmentDecidesWhatIsPacked) {
   Problem odd_k = problem_of(128, 128, 100);
   for (const char* config : {"sm90_ws:s2", "sm90_ws:s2.pk1", "sm90_ws:s2.pk2", "sm80_mma:s2"})
