@@ -77,29 +77,12 @@ gemmsmithProblem_t column_major(const Problem& p) {
 struct BareLaunch {
   plan::LaunchPlan plan;
   plan::BoundLaunch bound;
-  std::array<CUlaunchAttribute, 2> attributes = {};
+  plan::LaunchAttributes attributes = {};
   CUlaunchConfig config = {};
   std::array<void*, 4> parameters = {};
 
   void prepare(CUstream stream) {
-    config.gridDimX = plan.grid;
-    config.gridDimY = config.gridDimZ = 1;
-    config.blockDimX = plan.block;
-    config.blockDimY = config.blockDimZ = 1;
-    config.sharedMemBytes = plan.shared_bytes;
-    config.hStream = stream;
-    config.attrs = attributes.data();
-    if (plan.cluster > 1) {
-      CUlaunchAttribute& attribute = attributes[config.numAttrs++];
-      attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-      attribute.value.clusterDim.x = plan.cluster;
-      attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
-    }
-    if (plan.programmatic) {
-      CUlaunchAttribute& attribute = attributes[config.numAttrs++];
-      attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-      attribute.value.programmaticStreamSerializationAllowed = 1;
-    }
+    config = plan::launch_config(plan, stream, attributes);
     if (plan.has_tensor_maps)
       parameters = {&bound.map_a, &bound.map_b, &bound.map_d, &bound.args};
     else
@@ -208,7 +191,7 @@ int run(int argc, char** argv) {
   std::vector<const plan::PlanEntry*> entries;
   for (const plan::PlanEntry& entry : table.entries())
     if (entry.source == plan::PlanSource::kKernel && entry.key.alignment == 0 &&
-        entry.key.epilogue == 0 && !entry.recipe.uses_workspace())
+        entry.key.epilogue == 0 && !entry.recipe.uses_workspace() && entry.recipe.pack == 0)
       entries.push_back(&entry);
   std::sort(entries.begin(), entries.end(), [](const auto* left, const auto* right) {
     return left->expected_us < right->expected_us;

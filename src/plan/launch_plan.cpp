@@ -18,7 +18,6 @@ static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
 constexpr int kLoadBytes = 16;  // one cp.async, and the unit of TMA's addresses and strides
 constexpr int kBoxColumns = 64;
 constexpr std::int64_t kMaxCtas = std::numeric_limits<std::int32_t>::max();
-constexpr std::size_t kMostAttributes = 2;
 constexpr std::int64_t kCopyAlignment = 128;  // of packed operands in the workspace
 constexpr int kPortableCluster = 8;           // larger clusters must be asked for
 
@@ -173,38 +172,6 @@ Result<void> check_pointer(const void* pointer, int alignment, const char* opera
               operand, pointer, alignment);
 }
 
-// The launch's shape and attributes; `attributes` must outlive the result.
-CUlaunchConfig launch_config(const LaunchPlan& plan, CUstream stream,
-                             std::array<CUlaunchAttribute, kMostAttributes>& attributes) {
-  CUlaunchConfig config = {};
-  config.gridDimX = plan.grid;
-  config.gridDimY = plan.splits;
-  config.gridDimZ = 1;
-  config.blockDimX = plan.block;
-  config.blockDimY = config.blockDimZ = 1;
-  config.sharedMemBytes = plan.shared_bytes;
-  config.hStream = stream;
-  config.attrs = attributes.data();
-  if (plan.cluster > 1) {
-    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
-    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    attribute.value.clusterDim.x = plan.cluster;
-    attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
-  }
-  // All CTAs or none: two launches that each held a part of the device would wait for ever.
-  if (plan.counters > 0) {
-    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
-    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-    attribute.value.cooperative = 1;
-  }
-  if (plan.programmatic) {
-    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
-    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    attribute.value.programmaticStreamSerializationAllowed = 1;
-  }
-  return config;
-}
-
 Result<void> add_workspace(const LaunchRecipe& recipe, const Problem& problem, std::int64_t tiles,
                            LaunchPlan& plan) {
   const std::int64_t counters = tiles * recipe.tile_counters;
@@ -262,7 +229,7 @@ Result<std::int64_t> resident_ctas(const Driver& driver, const LaunchPlan& plan,
                                    CUfunction function) {
   int count = 0;
   if (plan.cluster > 1) {
-    std::array<CUlaunchAttribute, kMostAttributes> attributes = {};
+    LaunchAttributes attributes = {};
     const CUlaunchConfig config = launch_config(plan, nullptr, attributes);
     GEMMSMITH_CHECK(check(driver, driver.OccupancyMaxActiveClusters(&count, function, &config),
                           "asking how many clusters fit the device"));
@@ -283,6 +250,37 @@ Result<std::int64_t> resident_ctas(const Driver& driver, const LaunchPlan& plan,
 }
 
 }  // namespace
+
+CUlaunchConfig launch_config(const LaunchPlan& plan, CUstream stream,
+                             LaunchAttributes& attributes) {
+  CUlaunchConfig config = {};
+  config.gridDimX = plan.grid;
+  config.gridDimY = plan.splits;
+  config.gridDimZ = 1;
+  config.blockDimX = plan.block;
+  config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = plan.shared_bytes;
+  config.hStream = stream;
+  config.attrs = attributes.data();
+  if (plan.cluster > 1) {
+    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim.x = plan.cluster;
+    attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
+  }
+  // All CTAs or none: two launches that each held a part of the device would wait for ever.
+  if (plan.counters > 0) {
+    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute.value.cooperative = 1;
+  }
+  if (plan.programmatic) {
+    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+  }
+  return config;
+}
 
 Result<LaunchPlan> make_launch_plan(const Config& config, const Problem& problem,
                                     const Target& target) {
@@ -373,7 +371,7 @@ CUresult launch(const Driver& driver, const LaunchPlan& plan, BoundLaunch& bound
     const CUresult packed = launch_pack(driver, plan, bound.pack, functions.pack, stream);
     if (packed != CUDA_SUCCESS) return packed;
   }
-  std::array<CUlaunchAttribute, kMostAttributes> attributes = {};
+  LaunchAttributes attributes = {};
   const CUlaunchConfig config = launch_config(plan, stream, attributes);
   void* with_maps[] = {&bound.map_a, &bound.map_b, &bound.map_d, &bound.args};
   void* without_maps[] = {&bound.args};

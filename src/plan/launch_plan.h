@@ -2,6 +2,7 @@
 // cluster, shared memory, kernel arguments and the shapes of the tensor maps.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "base/result.h"
@@ -94,6 +95,13 @@ struct Functions {
   CUfunction gemm = nullptr;
   CUfunction pack = nullptr;
 };
+
+// A cluster or a cooperative launch, and programmatic serialisation.
+using LaunchAttributes = std::array<CUlaunchAttribute, 2>;
+
+// The shape and attributes of the kernel's launch; `attributes` must outlive the result. For those
+// who time the driver's call alone: launch() does the rest.
+CUlaunchConfig launch_config(const LaunchPlan& plan, CUstream stream, LaunchAttributes& attributes);
 
 // One cuLaunchKernelEx, or two where operands are packed. No allocation, no lock. The function must
 // have been through prepare(). CUDA_ERROR_INVALID_VALUE where the plan's scratch is missing.
