@@ -36,6 +36,7 @@
 #include "parts/ldmatrix.cuh"
 #include "parts/mma_sync.cuh"
 #include "parts/pdl.cuh"
+#include "parts/prefetch_rows.cuh"
 #include "parts/staged_store.cuh"
 #include "parts/stmatrix.cuh"
 #include "parts/tile_order.cuh"
@@ -212,6 +213,16 @@ class TileLoaderOf<1, kTile> {
 };
 
 using TileLoader = TileLoaderOf<kLoads, kTileK>;
+
+// Asks L2 for the first k tiles of the CTA's first tile, before its predecessor has finished.
+__device__ __forceinline__ void prefetch_operands(const GemmArgs& args, const TileCoord& tile) {
+  const int wanted = args.prefetch_k_tiles * kTileK;
+  const int columns = args.k < wanted ? args.k : wanted;
+  prefetch_rows<kTileM, kThreads>(args.a, args.lda, tile.m * kTileM, args.m, columns, tile.n,
+                                  args.tiles_n);
+  prefetch_rows<kTileN, kThreads>(args.b, args.ldb, tile.n * kTileN, args.n, columns, tile.m,
+                                  args.tiles_m);
+}
 
 // Starts the first k tiles, as many as the ring holds.
 __device__ __forceinline__ void fill_ring(TileLoader& loader, u32 ring, int k_tiles, int k) {
@@ -604,6 +615,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
   // Never true, but the compiler must find the tile out before the wait instead of after it.
   if (coord.m >= args.tiles_m) return;
 
+  if constexpr (kLoads == 0) {
+    if (args.prefetch_k_tiles > 0) prefetch_operands(args, coord);
+  }
   wait_for_predecessor();
   const Scale scale = {args.alpha_device != nullptr ? *args.alpha_device : args.alpha,
                        args.beta_device != nullptr ? *args.beta_device : args.beta};

@@ -244,6 +244,35 @@ __device__ __forceinline__ void load_stage(const TensorMap& map_a, const TensorM
   }
 }
 
+// Asks L2 for the first k tiles of A (warp 0) and B (warp 1), so that after the wait the producer
+// finds them there instead of in device memory: see parts/prefetch_rows.cuh. CTAs that share rows
+// of A or columns of B share the asking, a k tile each by turns: asking takes as long as loading
+// does.
+__device__ __forceinline__ void prefetch_operands(const TensorMap& map_a, const TensorMap& map_b,
+                                                  const GemmArgs& args, const Place& place) {
+  const u32 warp = threadIdx.x / 32;
+  if (warp > 1 || threadIdx.x % 32 != 0) return;
+  const Slice slice = k_slice(args, place);
+  const Walk walk = start_walk(args);
+  const TileCoord tile = walk.tile(args, place);
+  const int depth = args.prefetch_k_tiles;
+  const int last = slice.last - slice.first < depth ? slice.last : slice.first + depth;
+  const int turn = warp == 0 ? tile.n / kClusterN : tile.m / kClusterM;
+  const int turns = static_cast<int>(warp == 0 ? walk.count_n : walk.count_m);
+#pragma unroll 1
+  for (int k_tile = slice.first + turn; k_tile < last; k_tile += turns) {
+#pragma unroll
+    for (int slab = 0; slab < kSlabs; ++slab) {
+      const int k = k_tile * kTileK + slab * kSlabElems;
+      if (warp == 0) {
+        SlabA::prefetch(map_a, k, tile.m * kTileM, place.rank_n);
+      } else {
+        SlabB::prefetch(map_b, k, tile.n * kTileN, place.rank_m);
+      }
+    }
+  }
+}
+
 __device__ __forceinline__ void produce(const TensorMap& map_a, const TensorMap& map_b,
                                         const GemmArgs& args, const Place& place) {
   const Slice slice = k_slice(args, place);
@@ -496,6 +525,7 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
     }
   } else {
     if constexpr (kMovesRegisters) grow_registers<kConsumerRegisters>();
+    if (args.prefetch_k_tiles > 0) prefetch_operands(map_a, map_b, args, place);
     wait_for_predecessor();
     let_successor_start();
     consume(map_d, args, place, kConsumers == 1 ? 0 : warp / 4);

@@ -49,8 +49,10 @@ struct GemmArgs {
   unsigned last_width_reciprocal;  // tiles of the minor dimension in its last band
   unsigned split_reciprocal;       // split_k
   // Of kernels that add up through memory (split_workspace.cuh); null for the others.
-  void* workspace;     // partial sums; any content before and after
-  unsigned* counters;  // zero before their first use; afterwards as a kernel left them
+  void* workspace;       // partial sums; any content before and after
+  unsigned* counters;    // zero before their first use; afterwards as a kernel left them
+  int prefetch_k_tiles;  // of the first tile, asked of L2 before the predecessor has finished
+  int zero;              // no padding: exported libraries hold this as bytes
 };
 
 }  // namespace gemmsmith_kernels

@@ -61,28 +61,34 @@ struct OperandSlab {
   // reported to `full`, here and at the same offset of every sharer.
   __device__ __forceinline__ static void load(u32 slab, const TensorMap& map, u32 full, int k,
                                               int row, u32 part, u16 mask) {
+    for_each_box(k, row, part, [&](u32 offset, int x, int y) {
+      if constexpr (kSharers > 1) {
+        tma_load_multicast(slab + offset, map, full, x, y, mask);
+      } else {
+        tma_load(slab + offset, map, full, x, y);
+      }
+    });
+  }
+
+  // Asks L2 for what load() will read. One thread.
+  __device__ __forceinline__ static void prefetch(const TensorMap& map, int k, int row, u32 part) {
+    for_each_box(k, row, part, [&](u32, int x, int y) { tma_prefetch(map, x, y); });
+  }
+
+ private:
+  // Calls use(offset in the slab, x, y) for each box of our part.
+  template <typename Use>
+  __device__ __forceinline__ static void for_each_box(int k, int row, u32 part, Use use) {
     if constexpr (kAlongK) {
       constexpr int kPart = kTile / kSharers;
-      load_box(slab + part * kPart * kSlabRowBytes, map, full, k,
-               row + static_cast<int>(part) * kPart, mask);
+      use(part * kPart * kSlabRowBytes, k, row + static_cast<int>(part) * kPart);
     } else {
       constexpr int kPart = kSlabElems / kSharers;
 #pragma unroll
       for (int block = 0; block < kTile / kBlock; ++block) {
-        load_box(
-            slab + static_cast<u32>(block * kSlabElems * kLineBytes) + part * kPart * kLineBytes,
-            map, full, row + block * kBlock, k + static_cast<int>(part) * kPart, mask);
+        use(static_cast<u32>(block * kSlabElems * kLineBytes) + part * kPart * kLineBytes,
+            row + block * kBlock, k + static_cast<int>(part) * kPart);
       }
-    }
-  }
-
- private:
-  __device__ __forceinline__ static void load_box(u32 destination, const TensorMap& map, u32 full,
-                                                  int x, int y, u16 mask) {
-    if constexpr (kSharers > 1) {
-      tma_load_multicast(destination, map, full, x, y, mask);
-    } else {
-      tma_load(destination, map, full, x, y);
     }
   }
 };

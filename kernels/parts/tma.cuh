@@ -24,6 +24,13 @@ __device__ __forceinline__ void tma_load(u32 destination, const TensorMap& map, 
       : "memory");
 }
 
+// Brings a box into L2 and no further. A hint: it reads nothing that a later load could see stale.
+__device__ __forceinline__ void tma_prefetch(const TensorMap& map, int x, int y) {
+  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(&map),
+               "r"(x), "r"(y)
+               : "memory");
+}
+
 // The same box into the same offset of every CTA whose bit is set in `mask`; each CTA's own barrier
 // at that offset is told.
 __device__ __forceinline__ void tma_load_multicast(u32 destination, const TensorMap& map,

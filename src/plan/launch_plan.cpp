@@ -84,6 +84,7 @@ void fill_args(const LaunchRecipe& recipe, const Problem& problem,
   args.group = recipe.group;
   args.raster = recipe.raster;
   args.split_k = recipe.split_k;
+  args.prefetch_k_tiles = recipe.prefetch_k_tiles;
   fill_order(recipe, args);
 }
 

@@ -71,7 +71,9 @@ LaunchRecipe make_recipe(const Config& config, const Signature& signature, const
   recipe.split_k = value_or(config, "split_k", 1);
   recipe.group = value_or(config, "group", 1);
   recipe.raster = value_or(config, "raster", 0);
-  recipe.programmatic = value_or(config, "pdl", 0);
+  recipe.programmatic = static_cast<std::int16_t>(value_or(config, "pdl", 0));
+  recipe.prefetch_k_tiles =
+      static_cast<std::int16_t>(value_or(config, "prefetch", 0) * config.at("stages"));
   recipe.pack = value_or(config, "pack", 0);
   recipe.element_loads = value_or(config, "loads", 0);
   recipe.threads = footprint.threads;

@@ -30,10 +30,11 @@ struct LaunchRecipe {
   std::int32_t box_rows_b = 0;
   std::int32_t box_columns_b = 0;
   std::int32_t box_rows_d = 0;
-  std::int32_t box_columns_d = 0;  // 0: D is not stored by TMA
-  std::int32_t programmatic = 0;   // 1: programmatic dependent launch
-  std::int32_t pack = 0;           // operands that are copied first (space/packing.h)
-  std::int32_t element_loads = 0;  // 1: reads operands of any base and leading dimension
+  std::int32_t box_columns_d = 0;     // 0: D is not stored by TMA
+  std::int16_t programmatic = 0;      // 1: programmatic dependent launch
+  std::int16_t prefetch_k_tiles = 0;  // asked of L2 before the predecessor has finished
+  std::int32_t pack = 0;              // operands that are copied first (space/packing.h)
+  std::int32_t element_loads = 0;     // 1: reads operands of any base and leading dimension
   // Split-K through a workspace: bytes of a CTA's partial sums in it, and counters of a tile. 0:
   // none.
   std::int32_t partial_bytes = 0;

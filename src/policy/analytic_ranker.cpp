@@ -70,6 +70,7 @@ class LaunchVariants {
           if (is_hopper(kernel)) launch.set("split_k", split_k);
           launch.set("persistent", persistent);
           launch.set("pack", pack);
+          launch.set("prefetch", asks_early(launch) ? 1 : 0);
           launches.push_back(std::move(launch));
         }
     return launches;
@@ -78,6 +79,7 @@ class LaunchVariants {
   // Without programmatic launch: slower back to back, but it may win between foreign kernels.
   static Config without_pdl(Config launch) {
     launch.set("pdl", 0);
+    launch.set("prefetch", 0);
     return launch;
   }
 
@@ -102,6 +104,16 @@ class LaunchVariants {
       return static_cast<double>((size + tile - 1) / tile);
     };
     return count(problem_.m, config.at("tile_m")) * count(problem_.n, config.at("tile_n"));
+  }
+
+  // Asking L2 early gains where operands are small, so that waiting for the first ones is much of a
+  // kernel's time, and loses a little where memory's bandwidth is the limit (docs/experiments.md,
+  // 16). The tuner tries its favourites the other way.
+  bool asks_early(const Config& launch) const {
+    constexpr std::int64_t kMostBytes = 6 << 20;
+    const bool loads_elements = !is_hopper(launch) && launch.at("loads") != 0;
+    return launch.at("pack") == 0 && !loads_elements &&
+           (problem_.m + problem_.n) * problem_.k * size_bytes(problem_.type) <= kMostBytes;
   }
 
   // What must be packed, and with it what may gain by it.

@@ -177,23 +177,36 @@ class ProblemTuner {
     return {};
   }
 
-  // The config launched the other way: with programmatic dependent launch instead of without, or
-  // the reverse. Null where the family knows no such thing or the space lacks it.
-  std::optional<Config> twin_of(Config config) const {
-    if (config.family->index_of("pdl") < 0) return std::nullopt;
-    config.set("pdl", 1 - config.at("pdl"));
-    if (!options().candidates) return config;
-    const std::vector<Config> offered = options().candidates(problem());
-    if (std::find(offered.begin(), offered.end(), config) == offered.end()) return std::nullopt;
-    return config;
+  // The same config started in the other ways there are: without programmatic dependent launch, or
+  // with it and asking L2 for its operands early or not. Only what the space has.
+  std::vector<Config> twins_of(const Config& config) const {
+    if (config.family->index_of("pdl") < 0) return {};
+    const SpaceContext context{problem(), run_.bench().device().target};
+    std::vector<Config> offered;
+    if (options().candidates) offered = options().candidates(problem());
+    std::vector<Config> twins;
+    for (const auto& [pdl, prefetch] : {std::pair{0, 0}, {1, 0}, {1, 1}, {1, 2}}) {
+      Config twin = config;
+      twin.set("pdl", pdl);
+      twin.set("prefetch", prefetch);
+      if (twin == config || broken_rule(context, twin) != nullptr) continue;
+      if (prefetch != 0 && !settings_differ()) continue;  // first loads are little of it
+      if (options().candidates && std::find(offered.begin(), offered.end(), twin) == offered.end())
+        continue;
+      twins.push_back(std::move(twin));
+    }
+    return twins;
   }
 
   // Programmatic dependent launch gains up to 1 us where a kernel follows itself and costs 0.2 us
-  // where it follows another (docs/experiments.md), so the favourites are also tried the other way.
+  // where it follows another, and asking L2 early gains or loses a tenth (docs/experiments.md, 7
+  // and 16): so the favourites are also tried the other ways.
   Result<void> screen_twins() {
     std::vector<Config> twins;
     for (const Config& config : best_screened(Kind::kKernel, twin_count()))
-      if (const auto twin = twin_of(config)) twins.push_back(*twin);
+      for (Config& twin : twins_of(config))
+        if (std::find(twins.begin(), twins.end(), twin) == twins.end())
+          twins.push_back(std::move(twin));
     if (twins.empty()) return {};
     return screen(twins, Setting::kChained, "screen");
   }
@@ -220,13 +233,18 @@ class ProblemTuner {
   // The favourites once more, between foreign kernels: programmatic dependent launch makes some
   // look good only where they follow themselves.
   Result<void> semifinal() {
-    const Measurement* const baseline = lt_tuned();
-    if (baseline == nullptr || baseline->median_us > kSettingsAgreeUs) return {};
+    if (!settings_differ()) return {};
     std::vector<Config> favourites = favourites_of(Kind::kKernel, options().semifinalists);
     const std::vector<Config> vendor = favourites_of(Kind::kVendor, options().vendor_semifinalists);
     favourites.insert(favourites.end(), vendor.begin(), vendor.end());
     if (favourites.empty()) return {};
     return screen(favourites, Setting::kForeign, "semifinal");
+  }
+
+  // Short problems, whose launches are a good part of their time.
+  bool settings_differ() const {
+    const Measurement* const baseline = lt_tuned();
+    return baseline != nullptr && baseline->median_us <= kSettingsAgreeUs;
   }
 
   const Measurement* lt_tuned() const {
@@ -260,11 +278,14 @@ class ProblemTuner {
     std::vector<Config> favourites = best_screened(kind, count);
     const auto best = std::min(favourites.size(), static_cast<std::size_t>(twin_count()));
     for (std::size_t i = 0; kind == Kind::kKernel && i < best; ++i) {
-      const auto twin = twin_of(favourites[i]);
-      if (!twin || std::find(favourites.begin(), favourites.end(), *twin) != favourites.end())
-        continue;
-      const Measurement* const row = screened(*twin, Setting::kChained);
-      if (row != nullptr && row->status == Status::kOk) favourites.push_back(*twin);
+      for (const Config& twin : twins_of(favourites[i])) {
+        // The others are as fast back to back as they will ever be: the best of them are here.
+        if (twin.at("pdl") == 1 ||
+            std::find(favourites.begin(), favourites.end(), twin) != favourites.end())
+          continue;
+        const Measurement* const row = screened(twin, Setting::kChained);
+        if (row != nullptr && row->status == Status::kOk) favourites.push_back(twin);
+      }
     }
     return favourites;
   }

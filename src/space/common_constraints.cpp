@@ -1,5 +1,8 @@
 #include "space/common_constraints.h"
 
+#include <algorithm>
+
+#include "base/numbers.h"
 #include "space/packing.h"
 #include "space/workspace.h"
 
@@ -33,6 +36,19 @@ bool unreadable_operands_are_packed(const SpaceContext& context, const Config& c
 
 bool packing_may_pay(const SpaceContext& context, const Config& config) {
   return (config.at("pack") & ~useful_pack(context.problem)) == 0;
+}
+
+bool prefetch_comes_before_a_wait(const SpaceContext&, const Config& config) {
+  return config.at("prefetch") == 0 || (config.at("pdl") == 1 && config.at("pack") == 0);
+}
+
+// Half as deep must not reach the end of the k range already.
+bool prefetch_has_k_tiles(const SpaceContext& context, const Config& config) {
+  const int prefetch = config.at("prefetch");
+  if (prefetch <= 1) return true;
+  const auto k_tiles = ceil_div(std::max<std::int64_t>(context.problem.k, 1), config.at("tile_k"));
+  const int split_k = config.family->index_of("split_k") < 0 ? 1 : config.at("split_k");
+  return ceil_div(k_tiles, split_k) > prefetch / 2 * config.at("stages");
 }
 
 bool packed_fits_the_workspace(const SpaceContext& context, const Config& config) {

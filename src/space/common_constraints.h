@@ -11,6 +11,9 @@ bool arch_is_sm80_or_later(const SpaceContext& context, const Config& config);
 bool unreadable_operands_are_packed(const SpaceContext& context, const Config& config);
 bool packing_may_pay(const SpaceContext& context, const Config& config);
 bool packed_fits_the_workspace(const SpaceContext& context, const Config& config);
+// Of parameter `prefetch`.
+bool prefetch_comes_before_a_wait(const SpaceContext& context, const Config& config);
+bool prefetch_has_k_tiles(const SpaceContext& context, const Config& config);
 bool k_is_not_zero(const SpaceContext& context, const Config& config);
 
 // A tile larger than the dimension is legal work for the hardware but never useful when the next

@@ -33,6 +33,10 @@ bool elements_need_no_packing(const SpaceContext&, const Config& config) {
   return !loads_elements(config) || config.at("pack") == 0;
 }
 
+bool elements_are_not_prefetched(const SpaceContext&, const Config& config) {
+  return !loads_elements(config) || config.at("prefetch") == 0;
+}
+
 int warps(const Config& config) {
   return config.at("warps_m") * config.at("warps_n") * config.at("warps_k");
 }
@@ -106,6 +110,7 @@ const Family& sm80_mma_family() {
           {"group", "g", Binding::kLaunch, 8, {1, 2, 4, 8, 16, 32}},
           {"raster", "r", Binding::kLaunch, 0, {0, 1}},
           {"pdl", "d", Binding::kLaunch, 1, {0, 1}},
+          {"prefetch", "pf", Binding::kLaunch, 0, {0, 1, 2}},
           {"pack", "pk", Binding::kLaunch, 0, {0, kPackA, kPackB, kPackA | kPackB}},
           {"register_usage_level",
            "rul",
@@ -128,6 +133,15 @@ const Family& sm80_mma_family() {
            "loading element by element is for what 16-byte cp.async cannot read",
            {"loads"},
            &elements_are_for_the_rest},
+          {"prefetch_comes_before_a_wait",
+           "what is asked of L2 early is asked before the wait of programmatic launch, and packed "
+           "operands do not exist then",
+           {"pdl", "pack", "prefetch"},
+           &prefetch_comes_before_a_wait},
+          {"prefetch_has_k_tiles",
+           "half this prefetch reaches all of k already",
+           {"stages", "tile_k", "prefetch"},
+           &prefetch_has_k_tiles},
           {"k_is_not_zero",
            "a product with k = 0 has no k tile to load",
            {"tile_m"},
@@ -137,6 +151,10 @@ const Family& sm80_mma_family() {
            "others are packed, or loaded element by element (loads 1)",
            {"loads", "pack"},
            &unreadable_chunks_are_packed},
+          {"elements_are_not_prefetched",
+           "only rows of 16-byte chunks are asked of L2 early",
+           {"loads", "prefetch"},
+           &elements_are_not_prefetched},
           {"elements_need_no_packing",
            "what is loaded element by element can be read where it is",
            {"loads", "pack"},

@@ -140,7 +140,12 @@ class DirectTest : public ::testing::Test {
         counters.begin(), counters.end(), [](unsigned c) { return (c & 0x7fffffffU) != 0; }));
   }
   Result<void> launch(Loaded& loaded, const Data& data, CUstream stream) {
-    GEMMSMITH_TRY(plan::BoundLaunch bound, plan::bind(driver(), loaded.plan, data.operands()));
+    return launch(loaded, data, data.operands(), stream);
+  }
+  // On other operands, with the scratch of `data`.
+  Result<void> launch(Loaded& loaded, const Data& data, const plan::Operands& operands,
+                      CUstream stream) {
+    GEMMSMITH_TRY(plan::BoundLaunch bound, plan::bind(driver(), loaded.plan, operands));
     GEMMSMITH_CHECK(plan::use_scratch(
         driver(), loaded.plan, bound,
         {data.workspace.pointer(), static_cast<unsigned*>(data.counters.pointer())}));

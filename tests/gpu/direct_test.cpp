@@ -89,6 +89,52 @@ TEST_F(DirectTest, SeveralStreamsDoNotDisturbEachOther) {
   }
 }
 
+// A prefetch comes before the predecessor has written what it asks for; the loads that follow must
+// still see it. Two products write D by turns, A * B and B * A, and each time the same kernel
+// multiplies what they left: its results must be those of launches that each ran alone.
+TEST_F(DirectTest, OperandsAskedForEarlyAreFresh) {
+  constexpr int kRounds = 200;
+  const Problem p = gpu::shape(512, 512, 512);
+  int checked = 0;
+  for (const Family* family : kernel_families()) {
+    for (const Config& config : gpu::pool_configs(*family, p, target_, gpu::kDirectConfigs)) {
+      if (config.at("prefetch") == 0) continue;
+      ++checked;
+      Loaded loaded = load(config, p);
+      Data data = make_data(p);
+      give_scratch(data, loaded);
+      const plan::Operands writes[] = {
+          {data.a.pointer(), data.b.pointer(), nullptr, data.d.pointer()},
+          {data.b.pointer(), data.a.pointer(), nullptr, data.d.pointer()}};
+      std::vector<Data> alone;
+      std::vector<Data> chained;
+      for (const plan::Operands& write : writes) {
+        alone.push_back(make_data(p));
+        chained.push_back(make_data(p));
+        const plan::Operands reads = {data.d.pointer(), data.b.pointer(), nullptr,
+                                      alone.back().expected.pointer()};
+        for (const plan::Operands& operands : {write, reads}) {
+          ASSERT_TRUE(launch(loaded, data, operands, stream_.get()));
+          ASSERT_TRUE(stream_.synchronize());
+        }
+      }
+      for (int round = 0; round < kRounds; ++round)
+        for (std::size_t i = 0; i < 2; ++i) {
+          const plan::Operands reads = {data.d.pointer(), data.b.pointer(), nullptr,
+                                        chained[i].d.pointer()};
+          ASSERT_TRUE(launch(loaded, data, writes[i], stream_.get()));
+          ASSERT_TRUE(launch(loaded, data, reads, stream_.get()));
+        }
+      ASSERT_TRUE(stream_.synchronize());
+      for (std::size_t i = 0; i < 2; ++i) {
+        chained[i].expected = std::move(alone[i].expected);
+        EXPECT_EQ(wrong_elements(chained[i], p), 0U) << to_text(config) << " product " << i;
+      }
+    }
+  }
+  EXPECT_GE(checked, 4);
+}
+
 TEST_F(DirectTest, SplitsThroughTheWorkspaceAreExact) {
   int checked = 0;
   for (const Problem& p : gpu::split_problems()) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <tuple>
@@ -82,6 +83,16 @@ std::vector<Config> pool_configs(const Family& family, const Problem& problem, c
     packed.set("pack", useful_pack(problem));
     if (broken_rule(context, packed) == nullptr) chosen[i] = packed;
   }
+  // Every other one asks L2 for its operands early, by turns once and twice its ring.
+  for (std::size_t i = 0; i < chosen.size(); i += 2)
+    for (const int depth : i % 4 == 0 ? std::array{1, 2} : std::array{2, 1}) {
+      Config prefetching = chosen[i];
+      prefetching.set("pdl", 1);
+      prefetching.set("prefetch", depth);
+      if (broken_rule(context, prefetching) != nullptr) continue;
+      chosen[i] = prefetching;
+      break;
+    }
   return chosen;
 }
 

@@ -287,11 +287,11 @@ TEST(PlanTable, EveryFlippedBitIsRefused) {
 TEST(PlanTable, RefusalsSayWhy) {
   EXPECT_EQ(error_of(std::string(200, 'x')), refusal("it is not a plan table"));
   std::string newer = small_table();
-  newer[offsetof(PlanFileHeader, version)] = 5;
-  EXPECT_EQ(error_of(newer), refusal("it has format version 5, this gemmsmith reads version 4"));
+  newer[offsetof(PlanFileHeader, version)] = 6;
+  EXPECT_EQ(error_of(newer), refusal("it has format version 6, this gemmsmith reads version 5"));
   std::string older = small_table();
   older[offsetof(PlanFileHeader, version)] = 3;
-  EXPECT_EQ(error_of(older), refusal("it has format version 3, this gemmsmith reads version 4"));
+  EXPECT_EQ(error_of(older), refusal("it has format version 3, this gemmsmith reads version 5"));
   std::string other_order = small_table();
   std::reverse(other_order.begin() + offsetof(PlanFileHeader, byte_order),
                other_order.begin() + offsetof(PlanFileHeader, version));
