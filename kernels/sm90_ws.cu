@@ -48,6 +48,10 @@
 //                  : kEpilogue == 0 ? (C > 64 ? 2 : 1) * min(C, 64) * 128
 //                  : C >= 64 ? 8192 : 0)
 //
+// kBatched 1: a batch of products, whose tiles follow each other (parts/tile_order.cuh); "tiles"
+// below are all of them. The tensor maps then have the matrices as a third dimension, with a box of
+// 1; an operand that the whole batch shares has one matrix.
+//
 // Grid: at most one cluster a cluster-sized block of tiles, so that every CTA has a tile. kSplit 2:
 // tiles x split_k, so that CTAs that read the same k range follow each other.
 //
@@ -117,8 +121,9 @@ constexpr u32 kSources =
     kClusterM + kClusterN - 1;  // CTAs that write our stages, and that we write
 
 constexpr bool kStagesD = kEpilogue == 0 && kSplit == 0;
-using SlabA = OperandSlab<kAlongKA == 1, kTileM, kClusterN>;
-using SlabB = OperandSlab<kAlongKB == 1, kTileN, kClusterM>;
+constexpr int kDimensions = kBatched == 1 ? 3 : 2;  // of the tensor maps
+using SlabA = OperandSlab<kAlongKA == 1, kTileM, kClusterN, kDimensions>;
+using SlabB = OperandSlab<kAlongKB == 1, kTileN, kClusterM, kDimensions>;
 constexpr u32 kStageBytes = kSlabs * (SlabA::kBytes + SlabB::kBytes);
 constexpr u32 kStagingOffset = kStages * kStageBytes;
 constexpr u32 kStagingBytes = kSplit > 0 ? 0  // of one consumer
@@ -182,15 +187,14 @@ struct Walk {
   u32 step;
   u32 count_m;
   u32 count_n;
+  u32 count;  // over the batch
 
-  __device__ __forceinline__ bool more() const { return index < count_m * count_n; }
-  __device__ __forceinline__ bool more_after_this() const {
-    return index + step < count_m * count_n;
-  }
+  __device__ __forceinline__ bool more() const { return index < count; }
+  __device__ __forceinline__ bool more_after_this() const { return index + step < count; }
   __device__ __forceinline__ TileCoord tile(const GemmArgs& args, const Place& place) const {
-    const TileCoord block = tile_at(args, index, count_m, count_n);
+    const TileCoord block = tile_of_batch<kBatched == 1>(args, index, count_m, count_n);
     return {block.m * kClusterM + static_cast<int>(place.rank_m),
-            block.n * kClusterN + static_cast<int>(place.rank_n)};
+            block.n * kClusterN + static_cast<int>(place.rank_n), block.matrix};
   }
 };
 
@@ -202,8 +206,9 @@ __device__ __forceinline__ Walk start_walk(const GemmArgs& args) {
     index = divide(blockIdx.x, ctas, args.split_reciprocal).value;
     step = divide(gridDim.x, ctas, args.split_reciprocal).value;
   }
-  return {index, step, static_cast<u32>(ceil_div(args.tiles_m, kClusterM)),
-          static_cast<u32>(ceil_div(args.tiles_n, kClusterN))};
+  const u32 count_m = static_cast<u32>(ceil_div(args.tiles_m, kClusterM));
+  const u32 count_n = static_cast<u32>(ceil_div(args.tiles_n, kClusterN));
+  return {index, step, count_m, count_n, tile_count<kBatched == 1>(args, count_m, count_n)};
 }
 
 struct Slice {  // of the k tiles: [first, last)
@@ -225,8 +230,21 @@ __device__ __forceinline__ Slice k_slice(const GemmArgs& args, const Place& plac
 
 // ---- producer ----------------------------------------------------------------------------------
 
+// Where the producer is: a tile, and the matrices of A and B that it is computed from.
+struct Source {
+  TileCoord tile;
+  int matrix_a;
+  int matrix_b;
+};
+
+__device__ __forceinline__ Source source_of(const GemmArgs& args, TileCoord tile) {
+  if constexpr (kBatched == 0) return {tile, 0, 0};
+  return {tile, args.stride_a == 0 ? 0 : tile.matrix, args.stride_b == 0 ? 0 : tile.matrix};
+}
+
 __device__ __forceinline__ void load_stage(const TensorMap& map_a, const TensorMap& map_b,
-                                           const Place& place, u32 stage, TileCoord tile, int k) {
+                                           const Place& place, u32 stage, const Source& source,
+                                           int k) {
   const u32 full = place.full(stage);
   const u32 a = place.stage(stage);
   const u32 b = a + kSlabs * SlabA::kBytes;
@@ -239,8 +257,10 @@ __device__ __forceinline__ void load_stage(const TensorMap& map_a, const TensorM
 #pragma unroll
   for (u32 slab = 0; slab < kSlabs; ++slab) {
     const int x = k + static_cast<int>(slab) * kSlabElems;
-    SlabA::load(a + slab * SlabA::kBytes, map_a, full, x, tile.m * kTileM, place.rank_n, mask_a);
-    SlabB::load(b + slab * SlabB::kBytes, map_b, full, x, tile.n * kTileN, place.rank_m, mask_b);
+    SlabA::load(a + slab * SlabA::kBytes, map_a, full, x, source.tile.m * kTileM, source.matrix_a,
+                place.rank_n, mask_a);
+    SlabB::load(b + slab * SlabB::kBytes, map_b, full, x, source.tile.n * kTileN, source.matrix_b,
+                place.rank_m, mask_b);
   }
 }
 
@@ -248,9 +268,9 @@ __device__ __forceinline__ void produce(const TensorMap& map_a, const TensorMap&
                                         const GemmArgs& args, const Place& place) {
   const Slice slice = k_slice(args, place);
   Walk walk = start_walk(args);
-  TileCoord tile = walk.tile(args, place);
+  Source source = source_of(args, walk.tile(args, place));
   // Never true, but the compiler must find the tile out before the wait instead of after it.
-  if (tile.m < 0) return;
+  if (source.tile.m < 0) return;
   wait_for_predecessor();
   let_successor_start();
 
@@ -259,19 +279,19 @@ __device__ __forceinline__ void produce(const TensorMap& map_a, const TensorMap&
   // Every stage is free at first.
 #pragma unroll 1
   for (; k_tile < slice.last && k_tile < slice.first + kStages; ++k_tile) {
-    load_stage(map_a, map_b, place, ring.stage, tile, k_tile * kTileK);
+    load_stage(map_a, map_b, place, ring.stage, source, k_tile * kTileK);
     ring.advance();
   }
   while (true) {
 #pragma unroll 1
     for (; k_tile < slice.last; ++k_tile) {
       mbarrier_wait(place.empty(ring.stage), ring.parity ^ 1);
-      load_stage(map_a, map_b, place, ring.stage, tile, k_tile * kTileK);
+      load_stage(map_a, map_b, place, ring.stage, source, k_tile * kTileK);
       ring.advance();
     }
     walk.index += walk.step;
     if (!walk.more()) return;
-    tile = walk.tile(args, place);
+    source = source_of(args, walk.tile(args, place));
     k_tile = slice.first;
   }
 }
@@ -380,6 +400,7 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
     const TileCoord tile = walk.tile(args, place);
     const int row = tile.m * kTileM + static_cast<int>(row_offset);
     const int column = tile.n * kTileN + static_cast<int>(column_offset);
+    const GemmArgs& own = matrix_args<kBatched == 1>(args, tile.matrix);
     const Scale scale = load_scale(args);
     wgmma_wait<0>();
 #pragma unroll
@@ -399,8 +420,8 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
     }
     if constexpr (kSplit == 2) {
       split_through_workspace<kElementType, kColumns / 8>(
-          args, scale, walk.index * kConsumers + consumer, static_cast<int>(place.rank), row,
-          column, blocks);
+          own, scale, walk.index * kConsumers + consumer, static_cast<int>(place.rank), row, column,
+          blocks);
       return;  // its only tile; without this the accumulators would live on beside what is read
     } else if constexpr (kSplit == 1) {
       const Shares shares{kRowBlocks * kColumns / 8, args.split_k,
@@ -411,16 +432,17 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
       split_send<kColumns / 8>(shares, rank, exchange, blocks);
       cluster_arrive();
       cluster_wait();  // everything has been sent
-      split_reduce_and_store<kElementType, kColumns / 8>(args, scale, shares, rank, row, column,
+      split_reduce_and_store<kElementType, kColumns / 8>(own, scale, shares, rank, row, column,
                                                          exchange);
     } else {
 #pragma unroll
       for (int i = 0; i < kRowBlocks; ++i) {
         if constexpr (kStagesD) {
-          store_block_tma<kElementType, kColumns>(args, map_d, scale, row + 64 * i, column, staging,
-                                                  kStagingBarrier + consumer, blocks[i]);
+          store_block_tma<kElementType, kColumns, kDimensions>(
+              own, map_d, scale, row + 64 * i, column, tile.matrix, staging,
+              kStagingBarrier + consumer, blocks[i]);
         } else {
-          store_block_rows<kElementType, kColumns>(args, scale, row + 64 * i, column,
+          store_block_rows<kElementType, kColumns>(own, scale, row + 64 * i, column,
                                                    staging.address, blocks[i]);
         }
       }

@@ -60,7 +60,7 @@
  *     device and arguments, with a large enough workspace, give the same kernel and the same bits.
  * 16. gemmsmithDestroy unloads the kernels: finish the work that uses them and destroy the graphs
  *     that hold them first, and destroy the handle before the contexts in which it was used.
- * 17. Batches, epilogues and f32 output are served by cuBLASLt today, whose epilogues are those
+ * 17. Epilogues and f32 output are served by cuBLASLt today, whose epilogues are those
  *     that gemmsmithGetCapability lists; others are refused with GEMMSMITH_STATUS_NOT_SUPPORTED.
  *     D = act(alpha * op(A) * op(B) + beta * C + bias): the bias is added before the activation,
  *     and a residual is C with beta = 1.
@@ -154,8 +154,8 @@ typedef struct CUstream_st* gemmsmithStream_t;
 
 /* What to compute, apart from values and pointers. Matrices are column-major, as cuBLAS's. The
  * program's command line and shape lists have row-major D instead: what is m = 4096, n = 64 here is
- * the shape 64_4096_K there. Enumerations are kept as int32_t so that the layout is the same for every
- * compiler. */
+ * the shape 64_4096_K there. Enumerations are kept as int32_t so that the layout is the same for
+ * every compiler. */
 typedef struct {
   uint32_t size;        /* sizeof(gemmsmithProblem_t) */
   int32_t transa;       /* gemmsmithOperation_t */

@@ -51,6 +51,14 @@ struct GemmArgs {
   // Of kernels that add up through memory (split_workspace.cuh); null for the others.
   void* workspace;     // partial sums; any content before and after
   unsigned* counters;  // zero before their first use; afterwards as a kernel left them
+  // Of kernels for batches: elements from one matrix to the next (0: the batch shares one), and
+  // reciprocal() of a matrix's tiles, or clusters of them.
+  long long stride_a;
+  long long stride_b;
+  long long stride_c;
+  long long stride_d;
+  int batch;  // matrices
+  unsigned matrix_reciprocal;
 };
 
 }  // namespace gemmsmith_kernels

@@ -33,7 +33,8 @@ __host__ __device__ constexpr int slab_block(int tile) {
 }
 
 // `kSharers` CTAs of a cluster want the same rows; each loads a part of every slab for all of them.
-template <bool kAlongK, int kTile, int kSharers>
+// `kDimensions` of the tensor map: 3 where the operand is one of a batch (parts/tma.cuh).
+template <bool kAlongK, int kTile, int kSharers, int kDimensions>
 struct OperandSlab {
   static constexpr u32 kBytes = kTile * kSlabRowBytes;
   static constexpr int kBlock = kAlongK ? kTile : slab_block(kTile);
@@ -56,33 +57,34 @@ struct OperandSlab {
            static_cast<u64>((address & 0x3ffffu) >> 4);
   }
 
-  // Starts our part of the slab with k from `k` on and rows from `row` on. `part` is our place
-  // among the sharers, `mask` has the bits of all of them in the cluster. One thread; the bytes are
-  // reported to `full`, here and at the same offset of every sharer.
+  // Starts our part of the slab of the `matrix`-th operand of the batch, with k from `k` on and
+  // rows from `row` on. `part` is our place among the sharers, `mask` has the bits of all of them
+  // in the cluster. One thread; the bytes are reported to `full`, here and at the same offset of
+  // every sharer.
   __device__ __forceinline__ static void load(u32 slab, const TensorMap& map, u32 full, int k,
-                                              int row, u32 part, u16 mask) {
+                                              int row, int matrix, u32 part, u16 mask) {
     if constexpr (kAlongK) {
       constexpr int kPart = kTile / kSharers;
       load_box(slab + part * kPart * kSlabRowBytes, map, full, k,
-               row + static_cast<int>(part) * kPart, mask);
+               row + static_cast<int>(part) * kPart, matrix, mask);
     } else {
       constexpr int kPart = kSlabElems / kSharers;
 #pragma unroll
       for (int block = 0; block < kTile / kBlock; ++block) {
         load_box(
             slab + static_cast<u32>(block * kSlabElems * kLineBytes) + part * kPart * kLineBytes,
-            map, full, row + block * kBlock, k + static_cast<int>(part) * kPart, mask);
+            map, full, row + block * kBlock, k + static_cast<int>(part) * kPart, matrix, mask);
       }
     }
   }
 
  private:
   __device__ __forceinline__ static void load_box(u32 destination, const TensorMap& map, u32 full,
-                                                  int x, int y, u16 mask) {
+                                                  int x, int y, int z, u16 mask) {
     if constexpr (kSharers > 1) {
-      tma_load_multicast(destination, map, full, x, y, mask);
+      tma_load_multicast<kDimensions>(destination, map, full, x, y, z, mask);
     } else {
-      tma_load(destination, map, full, x, y);
+      tma_load<kDimensions>(destination, map, full, x, y, z);
     }
   }
 };

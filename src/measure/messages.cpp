@@ -41,6 +41,7 @@ json to_json(const Problem& p) {
           {"acc", name(p.accumulator)},
           {"layout", name(p.layout)},
           {"ld", {p.lda, p.ldb, p.ldc, p.ldd}},
+          {"stride", {p.stride_a, p.stride_b, p.stride_c, p.stride_d}},
           {"alpha", p.alpha},
           {"beta", p.beta},
           {"align", {p.alignment.a, p.alignment.b, p.alignment.c, p.alignment.d}}};
@@ -61,6 +62,11 @@ Result<Problem> read_problem(const json& value) {
     p.ldb = ld[1];
     p.ldc = ld[2];
     p.ldd = ld[3];
+    const auto stride = value.at("stride").get<std::array<std::int64_t, 4>>();
+    p.stride_a = stride[0];
+    p.stride_b = stride[1];
+    p.stride_c = stride[2];
+    p.stride_d = stride[3];
     p.alpha = value.at("alpha").get<float>();
     p.beta = value.at("beta").get<float>();
     const auto align = value.at("align").get<std::array<int, 4>>();

@@ -258,8 +258,11 @@ PlanKey key_of(const Problem& problem) {
   key.accumulator = static_cast<std::uint8_t>(problem.accumulator);
   key.layout = static_cast<std::uint8_t>(problem.layout);
   const auto operand = [&](int place, int alignment, const MatrixShape& shape) {
-    const std::int64_t stride = shape.rows > 1 ? shape.ld * size_bytes(problem.type) : 0;
-    const unsigned bits = alignment_class(alignment, stride);
+    const std::int64_t rows_apart = shape.rows > 1 ? shape.ld : 0;
+    const std::int64_t matrices_apart = shape.batch > 1 ? shape.stride : 0;
+    // The lowest bit of either decides.
+    const unsigned bits =
+        alignment_class(alignment, (rows_apart | matrices_apart) * size_bytes(problem.type));
     key.alignment = static_cast<std::uint8_t>(key.alignment | bits << (2 * place));
   };
   operand(0, problem.alignment.a, stored_a(problem));

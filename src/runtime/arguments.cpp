@@ -228,10 +228,10 @@ void lower_to_strides(const vendor::Extras& extras, Problem& problem) {
     while (alignment > 1 && stride * element_bytes % alignment != 0) alignment /= 2;
   };
   const std::int64_t output = extras.has_output ? size_bytes(extras.output) : kElementBytes;
-  lower(problem.alignment.a, extras.stride_a, kElementBytes);
-  lower(problem.alignment.b, extras.stride_b, kElementBytes);
-  lower(problem.alignment.c, extras.stride_c, output);
-  lower(problem.alignment.d, extras.stride_d, output);
+  lower(problem.alignment.a, problem.stride_a, kElementBytes);
+  lower(problem.alignment.b, problem.stride_b, kElementBytes);
+  lower(problem.alignment.c, problem.stride_c, output);
+  lower(problem.alignment.d, problem.stride_d, output);
 }
 
 // A host scalar in the type that goes with the accumulator.
@@ -301,11 +301,11 @@ Result<Call> check_call(const gemmsmithProblem_t& problem, const MatmulArguments
   call.operands = {arguments.b, arguments.a, reads_c ? arguments.c : arguments.d, arguments.d};
   if (!reads_c) {
     call.problem.ldc = call.problem.ldd;
-    call.extras.stride_c = call.extras.stride_d;
+    call.problem.stride_c = call.problem.stride_d;
   }
   call.problem.alignment = {alignment_of(call.operands.a), alignment_of(call.operands.b),
                             alignment_of(call.operands.c), alignment_of(call.operands.d)};
-  if (call.problem.batch > 1) lower_to_strides(call.extras, call.problem);
+  if (call.problem.is_batched()) lower_to_strides(call.extras, call.problem);
   call.workspace = {arguments.workspace, static_cast<std::int64_t>(arguments.workspace_bytes)};
   return call;
 }

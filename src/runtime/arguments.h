@@ -28,7 +28,7 @@ struct MatmulArguments {
 struct Call {
   Problem problem;  // alpha and beta of the host (with device scalars: 1 and 1), real alignment
   vendor::Extras extras;
-  bool is_plain = true;  // nothing in `extras` and no batch: plans may serve it
+  bool is_plain = true;  // nothing in `extras`: plans may serve it
   vendor::Scalars scalars;
   vendor::Operands operands;
   vendor::Workspace workspace;
@@ -48,9 +48,9 @@ constexpr std::int32_t kServedEpilogues =
     GEMMSMITH_EPILOGUE_RELU | GEMMSMITH_EPILOGUE_BIAS | GEMMSMITH_EPILOGUE_GELU_TANH;
 constexpr std::int32_t kFusedEpilogues = 0;
 
-// Whether the problem asks for one product without epilogue, in its operands' type.
+// Whether the problem asks for products without epilogue, in their operands' type.
 inline bool is_plain(const gemmsmithProblem_t& problem) {
-  return problem.batch <= 1 && problem.epilogue == 0 && problem.output == 0;
+  return problem.epilogue == 0 && problem.output == 0;
 }
 
 // Reads a problem of any accepted size, as one of this header's size, and checks it. kBadInput, or

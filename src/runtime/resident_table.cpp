@@ -36,7 +36,7 @@ Problem descriptor_problem(const Call& call) {
   return problem;
 }
 
-// Any problem of the key: grids and clusters do not depend on leading dimensions.
+// Any problem of the key: grids and clusters do not depend on leading dimensions and strides.
 Problem problem_of(const plan::PlanKey& key) {
   Problem problem;
   problem.m = key.m;
@@ -49,6 +49,11 @@ Problem problem_of(const plan::PlanKey& key) {
   problem.lda = ceil_div(packed_lda(problem), unit) * unit;
   problem.ldb = ceil_div(packed_ldb(problem), unit) * unit;
   problem.ldc = problem.ldd = ceil_div(packed_ldd(problem), unit) * unit;
+  problem.batch = key.batch;
+  problem.stride_a = default_stride_a(problem);
+  problem.stride_b = default_stride_b(problem);
+  problem.stride_d = default_stride_d(problem);
+  problem.stride_c = default_stride_c(problem);
   return problem;
 }
 

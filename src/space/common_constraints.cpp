@@ -35,6 +35,11 @@ bool packing_may_pay(const SpaceContext& context, const Config& config) {
   return (config.at("pack") & ~useful_pack(context.problem)) == 0;
 }
 
+// The packing kernel knows one matrix; what cannot be read in place is loaded by elements.
+bool packing_takes_single_matrices(const SpaceContext& context, const Config& config) {
+  return config.at("pack") == 0 || !context.problem.is_batched();
+}
+
 bool packed_fits_the_workspace(const SpaceContext& context, const Config& config) {
   return packed_bytes(context.problem, config.at("pack")) <= kMostWorkspaceBytes;
 }

@@ -116,7 +116,8 @@ bool cluster_holds_the_split(const SpaceContext&, const Config& config) {
 }
 
 std::int64_t tile_count(const Problem& problem, const Config& config) {
-  return ceil_div(problem.m, config.at("tile_m")) * ceil_div(problem.n, config.at("tile_n"));
+  return ceil_div(problem.m, config.at("tile_m")) * ceil_div(problem.n, config.at("tile_n")) *
+         problem.batch;
 }
 
 bool split_has_k_tiles(const SpaceContext& context, const Config& config) {
@@ -272,6 +273,10 @@ const Family& sm90_ws_family() {
            "packing an operand whose rows all start on 128 bytes gains nothing",
            {"pack"},
            &packing_may_pay},
+          {"packing_takes_single_matrices",
+           "the operands of a batch are not packed",
+           {"pack"},
+           &packing_takes_single_matrices},
           {"packed_fits_the_workspace",
            "the packed operands take more than 32 MiB of workspace",
            {"pack"},
