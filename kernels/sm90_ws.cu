@@ -187,10 +187,13 @@ struct Walk {
   u32 step;
   u32 count_m;
   u32 count_n;
-  u32 count;  // over the batch
+  u32 matrices;  // of the batch
 
-  __device__ __forceinline__ bool more() const { return index < count; }
-  __device__ __forceinline__ bool more_after_this() const { return index + step < count; }
+  __device__ __forceinline__ u32 count() const {
+    return kBatched == 1 ? count_m * count_n * matrices : count_m * count_n;
+  }
+  __device__ __forceinline__ bool more() const { return index < count(); }
+  __device__ __forceinline__ bool more_after_this() const { return index + step < count(); }
   __device__ __forceinline__ TileCoord tile(const GemmArgs& args, const Place& place) const {
     const TileCoord block = tile_of_batch<kBatched == 1>(args, index, count_m, count_n);
     return {block.m * kClusterM + static_cast<int>(place.rank_m),
@@ -206,9 +209,9 @@ __device__ __forceinline__ Walk start_walk(const GemmArgs& args) {
     index = divide(blockIdx.x, ctas, args.split_reciprocal).value;
     step = divide(gridDim.x, ctas, args.split_reciprocal).value;
   }
-  const u32 count_m = static_cast<u32>(ceil_div(args.tiles_m, kClusterM));
-  const u32 count_n = static_cast<u32>(ceil_div(args.tiles_n, kClusterN));
-  return {index, step, count_m, count_n, tile_count<kBatched == 1>(args, count_m, count_n)};
+  return {index, step, static_cast<u32>(ceil_div(args.tiles_m, kClusterM)),
+          static_cast<u32>(ceil_div(args.tiles_n, kClusterN)),
+          kBatched == 1 ? static_cast<u32>(args.batch) : 1u};
 }
 
 struct Slice {  // of the k tiles: [first, last)
