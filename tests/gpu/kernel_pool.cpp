@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <random>
 #include <string>
 #include <tuple>
 
@@ -64,7 +65,7 @@ std::vector<Config> pool_configs(const Family& family, const Problem& problem, c
   const SpaceContext context{problem, target};
   std::vector<Config> legal;
   for (Config config : pool(family, problem.layout)) {
-    config.set("pack", needed_pack(problem));
+    config.set("pack", problem.is_batched() ? 0 : needed_pack(problem));
     if (broken_rule(context, config) == nullptr) legal.push_back(config);
   }
   // A problem too small or odd for the pool still gets kernels of its own.
@@ -252,6 +253,115 @@ std::vector<Problem> split_problems() {
   return problems;
 }
 
+namespace {
+
+// One of 1..70, in every arrangement in turn.
+Problem small_batch(int variant, std::mt19937_64& random) {
+  const auto draw = [&](std::int64_t most) {
+    return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
+  constexpr Layout kLayouts[] = {Layout::kTN, Layout::kNN, Layout::kNT, Layout::kTT};
+  Problem problem;
+  // Half of them as TMA wants them.
+  const std::int64_t unit = variant % 2 == 0 ? 8 : 1;
+  problem.m = round_up(draw(70), unit);
+  problem.n = round_up(draw(70), unit);
+  problem.k = round_up(draw(70), unit);
+  problem.batch = draw(300);
+  problem.layout = kLayouts[variant / 2 % 4];
+  problem.type = variant % 3 == 0 ? DataType::kF16 : DataType::kBf16;
+  if (variant % 9 == 0) problem.accumulator = DataType::kF16;
+  problem = *make_problem(problem);
+  const std::int64_t gap = unit == 8 ? 24 : 5;
+  switch (variant % 7) {
+    case 1:  // gaps between rows and between matrices
+      problem.lda += gap;
+      problem.ldb += gap;
+      problem.ldc = problem.ldd = problem.ldd + gap;
+      problem.stride_a = problem.stride_b = problem.stride_c = problem.stride_d = kDense;
+      problem = *make_problem(problem);
+      problem.stride_a += gap;
+      problem.stride_d += gap;
+      break;
+    case 2:
+      problem.stride_a = 0;
+      break;
+    case 3:
+      problem.stride_b = 0;
+      break;
+    case 4:  // interleaved results, as attention's heads; C one for all
+      problem.ldd = problem.batch * problem.n;
+      problem.stride_d = problem.n;
+      problem.stride_c = 0;
+      problem.alpha = -0.5F;
+      problem.beta = 2;
+      break;
+    case 5:  // windows that overlap
+      problem.stride_a = unit;
+      problem.stride_b = unit;
+      break;
+    case 6:
+      problem.alpha = 2;
+      problem.beta = -1;
+      break;
+    default:
+      break;
+  }
+  return *make_problem(problem);
+}
+
+}  // namespace
+
+std::vector<Problem> batch_problems() {
+  constexpr int kDrawn = 112;  // every arrangement with every layout, aligned and not
+  std::mt19937_64 random(20240607);
+  std::vector<Problem> problems;
+  for (int variant = 0; variant < kDrawn; ++variant)
+    problems.push_back(small_batch(variant, random));
+  const auto add = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
+    Problem problem = shape(m, n, k);
+    problem.batch = batch;
+    problems.push_back(*make_problem(problem));
+  };
+  add(64, 128, 4096, 3);  // long k: splits
+  add(130, 264, 4168, 2);
+  add(16, 16, 8, 70000);   // D8: more than a grid's z can count
+  add(1, 64, 256, 1000);   // a vector each
+  add(300, 520, 264, 17);  // several tiles a matrix
+  add(512, 512, 512, 33);
+  return problems;
+}
+
+std::vector<Problem> far_batch_problems() {
+  constexpr std::int64_t kFar = (std::int64_t{1} << 31) + 64;
+  std::vector<Problem> problems;
+  for (const int which : {0, 1, 2}) {
+    Problem problem = shape(72, 136, 104);
+    problem.batch = 3;
+    (which == 0 ? problem.stride_a : which == 1 ? problem.stride_b : problem.stride_d) = kFar;
+    if (which == 2) problem.stride_c = 0;  // one C is enough
+    problems.push_back(*make_problem(problem));
+  }
+  return problems;
+}
+
+std::vector<Config> batch_configs(const Problem& problem, const Target& target) {
+  std::vector<Config> configs;
+  for (const Family* family : kernel_families())
+    for (const Config& config : pool_configs(*family, problem, target, 3))
+      configs.push_back(config);
+  for (const char* text :
+       {"sm90_ws:s2.ps1", "sm90_ws:w2.m128.n128.s3.ps1.pp1", "sm90_ws:w2.m128.n128.cm2.s2",
+        "sm90_ws:n128.cn2.s2.ps1", "sm90_ws:n64.e1.s2.ps1", "sm90_ws:e1.s2.sp1.sk2",
+        "sm90_ws:e1.s2.sp2.sk2", "sm90_ws:w2.m128.n64.e1.sp2.sk8", "sm80_mma:m16.n16.wm1.wn1.s2",
+        "sm80_mma:m16.n16.wm1.wn1.s2.ps1", "sm80_mma:m32.n32.k64.wk2.s2",
+        "sm80_mma:m32.n32.wm1.wn1.s2.l1"}) {
+    const Config config = *parse_config(text, kernel_families());
+    if (broken_rule({problem, target}, config) == nullptr) configs.push_back(config);
+  }
+  return configs;
+}
+
 std::vector<Problem> field_report_problems(DataType type) {
   std::vector<Problem> problems = {shape(64, 128, 4096), shape(130, 72, 14336),
                                    shape(128, 72, 8192), shape(512, 8, 500000)};
@@ -339,6 +449,9 @@ int precompile() {
   usable = usable &&
            compile_for(shape(1024, 1024, 2048),
                        {*parse_config("sm90_ws:w2.m128.n128.s6.e1.sp2.sk2", kernel_families())});
+  for (const auto& problems : {batch_problems(), far_batch_problems()})
+    for (const Problem& problem : problems)
+      usable = usable && compile_for(problem, batch_configs(problem, target));
   for (const DataType type : {DataType::kF16, DataType::kBf16})
     for (const auto& problems : {field_report_problems(type), overflow_problems(type)})
       for (const Problem& problem : problems)

@@ -37,6 +37,14 @@ std::vector<Problem> split_problems();
 constexpr std::size_t kExactnessConfigs = 8;
 constexpr std::size_t kDirectConfigs = 4;
 
+// Batches: sizes 1..70 drawn at random, 1..300 products, every layout, operands that are shared,
+// padded or interleaved, C in place of nothing; then split k, many products and a large one.
+std::vector<Problem> batch_problems();
+// Batches whose matrices lie more than 2^31 elements apart, all but `which` of the operands dense.
+std::vector<Problem> far_batch_problems();
+// Kernels for one: a few of the pool of each family, and every way of splitting k that is legal.
+std::vector<Config> batch_configs(const Problem& problem, const Target& target);
+
 // The problems of the field reports on accumulation, for one type, the longest k last; those whose
 // sums overflow, for each m around the tiles' heights; and the kernels they are held against: some
 // of the pool and every way of splitting k.
