@@ -263,6 +263,36 @@ TEST_F(ApiTest, BatchesOfAnyStridesAreExact) {
   }
 }
 
+// A plan of the dense batch serves gaps, shared operands and interleaved results, too.
+TEST_F(ApiTest, PlansServeBatchesOfAnyAlignedStrides) {
+  options_.m = 24;  // of column-major D, as below
+  options_.n = 16;
+  options_.k = 32;
+  Product product(options_);
+  product.problem.batch = 5;
+  product.problem.stride_a = product.problem.stride_b = 32 * 24;
+  product.problem.stride_c = product.problem.stride_d = 16 * 24;
+  load(TableMaker().kernel(product, "sm90_ws:n24.s2").kernel(product, "sm90_ws:n24.s2", 1, 1));
+  const Batch batches[] = {
+      {GEMMSMITH_OP_T, 24, 16, 32, 5, 32, 32, 24, 24, 32 * 24, 32 * 16, 384, 384},
+      {GEMMSMITH_OP_T, 24, 16, 32, 5, 40, 48, 32, 24, 1000, 0, 0, 400},
+      {GEMMSMITH_OP_T, 24, 16, 32, 5, 32, 32, 24, 120, 0, 8, 384, 24},
+  };
+  for (const Batch& batch : batches)
+    for (const auto& [alpha, beta] : {std::pair{1.0F, 0.0F}, {2.0F, -1.0F}}) {
+      const int launches = gpu().launches;
+      EXPECT_EQ(batch.run_and_compare(handle_, alpha, beta), "");
+      EXPECT_EQ(gpu().launches, launches + 1) << "a kernel, not cuBLASLt";
+    }
+  const int launches = gpu().launches;
+  const Batch others[] = {
+      {GEMMSMITH_OP_T, 24, 16, 32, 6, 32, 32, 24, 24, 32 * 24, 32 * 16, 384, 384},
+      {GEMMSMITH_OP_T, 24, 16, 32, 5, 32, 32, 24, 24, 32 * 24 + 4, 32 * 16, 384, 384},
+      {GEMMSMITH_OP_T, 24, 16, 32, 1, 32, 32, 24, 24, 0, 0, 0, 0}};
+  for (const Batch& batch : others) EXPECT_EQ(batch.run_and_compare(handle_, 1, 0), "");
+  EXPECT_EQ(gpu().launches, launches) << "another batch, strides of 8 bytes, a single product";
+}
+
 // Matrices of a batch are only as aligned as the step between them: nothing may be chosen that
 // relies on the first one alone.
 TEST_F(ApiTest, BatchStridesCountAsAlignment) {
@@ -336,7 +366,7 @@ TEST_F(ApiTest, EachBiasIsItsOwn) {
 }
 
 // A plan was tuned for the plain product: what it is not is not served by it.
-TEST_F(ApiTest, PlansDoNotServeEpiloguesAndBatches) {
+TEST_F(ApiTest, PlansDoNotServeEpilogues) {
   Product product(options_);
   load(TableMaker().kernel(product, kWithMaps));
   product.problem.epilogue = GEMMSMITH_EPILOGUE_RELU;
@@ -346,7 +376,7 @@ TEST_F(ApiTest, PlansDoNotServeEpiloguesAndBatches) {
   EXPECT_GE(product.d.at(0, 0), 0);
   const gemmsmithPlanInfo_t info = plan_info(handle_, product.problem);
   EXPECT_EQ(info.source, GEMMSMITH_SOURCE_CUBLASLT);
-  EXPECT_STREQ(info.reason, "no kernel has batches, epilogues or another output type yet");
+  EXPECT_STREQ(info.reason, "no kernel has epilogues or another output type yet");
   EXPECT_EQ(info.workspace_bytes, 64U << 20);
 }
 
