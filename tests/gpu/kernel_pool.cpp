@@ -325,7 +325,10 @@ std::vector<Problem> batch_problems() {
   };
   add(64, 128, 4096, 3);  // long k: splits
   add(130, 264, 4168, 2);
-  add(16, 16, 8, 70000);   // D8: more than a grid's z can count
+  // D8: as many as a grid's z can count, and more; vectors too.
+  for (const std::int64_t batch : {65535, 65536, 65537, 131073}) add(16, 16, 8, batch);
+  add(225, 1, 4, 65536);
+  add(1, 16, 8, 131073);
   add(1, 64, 256, 1000);   // a vector each
   add(300, 520, 264, 17);  // several tiles a matrix
   add(512, 512, 512, 33);
