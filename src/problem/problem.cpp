@@ -266,9 +266,6 @@ std::string describe(const Problem& problem) {
 Result<Problem> parse_mnk(std::string_view text, Problem defaults) {
   std::vector<std::string_view> fields;
   std::string_view rest = text;
-  const std::size_t cross = std::min(rest.find('x'), rest.size());
-  const std::string_view batch = rest.substr(cross);
-  rest = rest.substr(0, cross);
   while (true) {
     const std::size_t cut = rest.find('_');
     fields.push_back(rest.substr(0, cut));
@@ -278,6 +275,11 @@ Result<Problem> parse_mnk(std::string_view text, Problem defaults) {
   if (fields.size() != 3)
     return fail(ErrorCode::kBadInput,
                 "--mnk '{}': expected three sizes joined by '_', for example 64_4096_64", text);
+  std::string_view batch;
+  if (const std::size_t cross = fields[2].find('x'); cross != std::string_view::npos) {
+    batch = fields[2].substr(cross);
+    fields[2] = fields[2].substr(0, cross);
+  }
   const std::array<std::int64_t*, 3> targets = {&defaults.m, &defaults.n, &defaults.k};
   for (std::size_t i = 0; i < fields.size(); ++i) {
     auto value = parse_int64(fields[i]);

@@ -269,8 +269,11 @@ Problem small_batch(int variant, std::mt19937_64& random) {
   problem.k = round_up(draw(70), unit);
   problem.batch = draw(300);
   problem.layout = kLayouts[variant / 2 % 4];
-  problem.type = variant % 3 == 0 ? DataType::kF16 : DataType::kBf16;
-  if (variant % 9 == 0) problem.accumulator = DataType::kF16;
+  // Few kinds of kernels: each must be compiled.
+  const bool is_f16 =
+      problem.layout == Layout::kTN ? variant % 3 != 0 : problem.layout == Layout::kNT;
+  problem.type = is_f16 ? DataType::kF16 : DataType::kBf16;
+  if (problem.layout == Layout::kTN && variant % 3 == 1) problem.accumulator = DataType::kF16;
   problem = *make_problem(problem);
   const std::int64_t gap = unit == 8 ? 24 : 5;
   switch (variant % 7) {
@@ -412,7 +415,7 @@ Config naive_stand_in(int group, int raster) {
   return config;
 }
 
-int precompile() {
+int precompile(std::string_view what) {
   const Target target = *known_target("h200");
   const std::string architecture = *compile_architecture(target.compute_capability);
   auto kernels = NvrtcKernels::open();
@@ -442,6 +445,15 @@ int precompile() {
     return configs;
   };
   bool usable = true;
+  for (const char* file : {"harness.cu", "reference.cu", "pack.cu"})
+    usable = usable && (*kernels)->utility_cubin(file, architecture).has_value();
+  for (const auto& problems : {batch_problems(), far_batch_problems()})
+    for (const Problem& problem : problems)
+      usable = usable && compile_for(problem, batch_configs(problem, target));
+  if (what == "batches") {
+    fmt::print("precompiled: configs={} bad={}\n", ready, bad);
+    return usable && bad == 0 ? 0 : 1;
+  }
   for (const Problem& problem : exactness_problems())
     usable = usable && compile_for(problem, pooled(problem, kExactnessConfigs));
   for (const Problem& problem : direct_problems())
@@ -452,9 +464,6 @@ int precompile() {
   usable = usable &&
            compile_for(shape(1024, 1024, 2048),
                        {*parse_config("sm90_ws:w2.m128.n128.s6.e1.sp2.sk2", kernel_families())});
-  for (const auto& problems : {batch_problems(), far_batch_problems()})
-    for (const Problem& problem : problems)
-      usable = usable && compile_for(problem, batch_configs(problem, target));
   for (const DataType type : {DataType::kF16, DataType::kBf16})
     for (const auto& problems : {field_report_problems(type), overflow_problems(type)})
       for (const Problem& problem : problems)
@@ -463,8 +472,6 @@ int precompile() {
     usable = usable && compile_for(problem, bench_configs(problem, target));
   for (const Problem& problem : same_kernel_problems())
     usable = usable && compile_for(problem, {bench_configs(problem, target).at(0)});
-  for (const char* file : {"harness.cu", "reference.cu", "pack.cu"})
-    usable = usable && (*kernels)->utility_cubin(file, architecture).has_value();
   fmt::print("precompiled: configs={} bad={}\n", ready, bad);
   return usable && bad == 0 ? 0 : 1;
 }

@@ -2,6 +2,7 @@
 // that they can be compiled beforehand (`gpu_tests precompile`) on a machine without a GPU.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "problem/problem.h"
@@ -56,7 +57,8 @@ std::vector<Config> field_report_configs(const Problem& problem, const Target& t
 // made of. `group` and `raster` are ignored by them and tell them apart.
 Config naive_stand_in(int group, int raster);
 
-// Compiles everything above for the H200 into the cubin cache. The exit code.
-int precompile();
+// Compiles everything above for the H200 into the cubin cache; of "batches" what batch_test.cpp
+// needs only. The exit code.
+int precompile(std::string_view what);
 
 }  // namespace gemmsmith::gpu
