@@ -52,6 +52,10 @@
 // below are all of them. The tensor maps then have the matrices as a third dimension, with a box of
 // 1; an operand that the whole batch shares has one matrix.
 //
+// kGrouped 1: groups of rows of A and D, each with a B of its own, whose ends are on the device
+// (parts/group_walk.cuh). Only B's map has a third dimension. Takes persistent launches, kEpilogue
+// 1 (a tile's last rows may be the next group's), no clusters and no split.
+//
 // Grid: at most one cluster a cluster-sized block of tiles, so that every CTA has a tile. kSplit 2:
 // tiles x split_k, so that CTAs that read the same k range follow each other.
 //
@@ -66,6 +70,7 @@
 //     the box's row: 128, 64, 32 bytes, none. May be zero when kEpilogue == 1 or kSplit > 0.
 #include "config.cuh"
 #include "parts/args.cuh"
+#include "parts/group_walk.cuh"
 #include "parts/mbarrier.cuh"
 #include "parts/operand_slab.cuh"
 #include "parts/pdl.cuh"
@@ -122,8 +127,9 @@ constexpr u32 kSources =
 
 constexpr bool kStagesD = kEpilogue == 0 && kSplit == 0;
 constexpr int kDimensions = kBatched == 1 ? 3 : 2;  // of the tensor maps
+constexpr int kDimensionsB = kBatched == 1 || kGrouped == 1 ? 3 : 2;
 using SlabA = OperandSlab<kAlongKA == 1, kTileM, kClusterN, kDimensions>;
-using SlabB = OperandSlab<kAlongKB == 1, kTileN, kClusterM, kDimensions>;
+using SlabB = OperandSlab<kAlongKB == 1, kTileN, kClusterM, kDimensionsB>;
 constexpr u32 kStageBytes = kSlabs * (SlabA::kBytes + SlabB::kBytes);
 constexpr u32 kStagingOffset = kStages * kStageBytes;
 constexpr u32 kStagingBytes = kSplit > 0 ? 0  // of one consumer
@@ -141,6 +147,8 @@ static_assert(kAlongKB == 1 || kColumns % SlabB::kBlock == 0,
 static_assert(!kPingpong || kConsumers == 2, "pingpong takes two consumers");
 static_assert(kSplit == 0 || (!kMulticast && !kPingpong),
               "split-K takes the cluster, or the whole grid, for itself");
+static_assert(kGrouped == 0 || (kBatched == 0 && kSplit == 0 && !kMulticast && kEpilogue == 1),
+              "groups are stored by rows, without clusters, splits and batches");
 
 // Named barriers: 0 is unused, 1 the start, then one per consumer for staging, one for its turn.
 constexpr u32 kStartBarrier = 1;
@@ -201,7 +209,7 @@ struct Walk {
   }
 };
 
-__device__ __forceinline__ Walk start_walk(const GemmArgs& args) {
+__device__ __forceinline__ Walk start_plain_walk(const GemmArgs& args) {
   u32 index = blockIdx.x / kClusterTiles;
   u32 step = gridDim.x / kClusterTiles;
   if constexpr (kSplit == 1) {
@@ -212,6 +220,14 @@ __device__ __forceinline__ Walk start_walk(const GemmArgs& args) {
   return {index, step, static_cast<u32>(ceil_div(args.tiles_m, kClusterM)),
           static_cast<u32>(ceil_div(args.tiles_n, kClusterN)),
           kBatched == 1 ? static_cast<u32>(args.batch) : 1u};
+}
+
+__device__ __forceinline__ auto start_walk(const GemmArgs& args) {
+  if constexpr (kGrouped == 1) {
+    return GroupWalk<kTileM>(args);
+  } else {
+    return start_plain_walk(args);
+  }
 }
 
 struct Slice {  // of the k tiles: [first, last)
@@ -238,16 +254,27 @@ struct Source {
   TileCoord tile;
   int matrix_a;
   int matrix_b;
+  int first_row;  // of a group
 };
 
-__device__ __forceinline__ Source source_of(const GemmArgs& args, TileCoord tile) {
-  if constexpr (kBatched == 0) return {tile, 0, 0};
-  return {tile, args.stride_a == 0 ? 0 : tile.matrix, args.stride_b == 0 ? 0 : tile.matrix};
+template <class SomeWalk>
+__device__ __forceinline__ Source source_of(const GemmArgs& args, const Place& place,
+                                            SomeWalk& walk) {
+  if constexpr (kGrouped == 1) {
+    const GroupTile found = walk.tile(args);
+    return {found.tile, 0, args.stride_b == 0 ? 0 : found.tile.matrix, found.first_row};
+  } else {
+    const TileCoord tile = walk.tile(args, place);
+    if constexpr (kBatched == 0) return {tile, 0, 0, 0};
+    return {tile, args.stride_a == 0 ? 0 : tile.matrix, args.stride_b == 0 ? 0 : tile.matrix, 0};
+  }
 }
 
 __device__ __forceinline__ void load_stage(const TensorMap& map_a, const TensorMap& map_b,
                                            const Place& place, u32 stage, const Source& source,
                                            int k) {
+  // The whole warp walks the groups, one lane of it loads.
+  if (kGrouped == 1 && threadIdx.x % 32 != 0) return;
   const u32 full = place.full(stage);
   const u32 a = place.stage(stage);
   const u32 b = a + kSlabs * SlabA::kBytes;
@@ -260,8 +287,8 @@ __device__ __forceinline__ void load_stage(const TensorMap& map_a, const TensorM
 #pragma unroll
   for (u32 slab = 0; slab < kSlabs; ++slab) {
     const int x = k + static_cast<int>(slab) * kSlabElems;
-    SlabA::load(a + slab * SlabA::kBytes, map_a, full, x, source.tile.m * kTileM, source.matrix_a,
-                place.rank_n, mask_a);
+    SlabA::load(a + slab * SlabA::kBytes, map_a, full, x, source.first_row + source.tile.m * kTileM,
+                source.matrix_a, place.rank_n, mask_a);
     SlabB::load(b + slab * SlabB::kBytes, map_b, full, x, source.tile.n * kTileN, source.matrix_b,
                 place.rank_m, mask_b);
   }
@@ -270,12 +297,20 @@ __device__ __forceinline__ void load_stage(const TensorMap& map_a, const TensorM
 __device__ __forceinline__ void produce(const TensorMap& map_a, const TensorMap& map_b,
                                         const GemmArgs& args, const Place& place) {
   const Slice slice = k_slice(args, place);
-  Walk walk = start_walk(args);
-  Source source = source_of(args, walk.tile(args, place));
-  // Never true, but the compiler must find the tile out before the wait instead of after it.
-  if (source.tile.m < 0) return;
-  wait_for_predecessor();
-  let_successor_start();
+  // Groups' ends may be what the predecessor has found out.
+  if constexpr (kGrouped == 1) wait_for_predecessor();
+  auto walk = start_walk(args);
+  if constexpr (kGrouped == 1) {
+    let_successor_start();
+    if (!walk.more()) return;
+  }
+  Source source = source_of(args, place, walk);
+  if constexpr (kGrouped == 0) {
+    // Never true, but the compiler must find the tile out before the wait instead of after it.
+    if (source.tile.m < 0) return;
+    wait_for_predecessor();
+    let_successor_start();
+  }
 
   Ring ring;
   int k_tile = slice.first;
@@ -294,7 +329,7 @@ __device__ __forceinline__ void produce(const TensorMap& map_a, const TensorMap&
     }
     walk.index += walk.step;
     if (!walk.more()) return;
-    source = source_of(args, walk.tile(args, place));
+    source = source_of(args, place, walk);
     k_tile = slice.first;
   }
 }
@@ -370,6 +405,26 @@ __device__ __forceinline__ void multiply_tile(Blocks& blocks, const Place& place
   }
 }
 
+// The tile a consumer is to store, and the arguments of its product.
+template <class Args>
+struct Output {
+  TileCoord tile;
+  Args args;
+};
+
+template <class SomeWalk>
+__device__ __forceinline__ auto output_of(const GemmArgs& args, const Place& place,
+                                          SomeWalk& walk) {
+  if constexpr (kGrouped == 1) {
+    const GroupTile found = walk.tile(args);
+    return Output<GemmArgs>{found.tile, group_args(args, found)};
+  } else {
+    const TileCoord tile = walk.tile(args, place);
+    using Own = decltype(matrix_args<kBatched == 1>(args, 0));
+    return Output<Own>{tile, matrix_args<kBatched == 1>(args, tile.matrix)};
+  }
+}
+
 __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& args,
                                         const Place& place, u32 consumer) {
   const Slice slice = k_slice(args, place);
@@ -379,7 +434,7 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
   const u32 column_offset = kSplitColumns ? consumer * kColumns : 0;
   Staging staging{place.shared + kStagingOffset + consumer * kStagingBytes};
   Ring ring;
-  Walk walk = start_walk(args);
+  auto walk = start_walk(args);
 
   if constexpr (kPingpong) {
     if (consumer == 1) {
@@ -400,10 +455,11 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
         named_barrier_arrive(kTurnBarrier + (consumer ^ 1), kConsumerThreads);
       }
     }
-    const TileCoord tile = walk.tile(args, place);
+    const auto at = output_of(args, place, walk);
+    const TileCoord tile = at.tile;
+    const GemmArgs& own = at.args;
     const int row = tile.m * kTileM + static_cast<int>(row_offset);
     const int column = tile.n * kTileN + static_cast<int>(column_offset);
-    const GemmArgs& own = matrix_args<kBatched == 1>(args, tile.matrix);
     const Scale scale = load_scale(args);
     wgmma_wait<0>();
 #pragma unroll
@@ -510,7 +566,7 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
 
   if (warp >= kProducerWarp) {
     if constexpr (kMovesRegisters) shrink_registers<kProducerRegisters>();
-    if (produces && threadIdx.x % 32 == 0) {
+    if (produces && (kGrouped == 1 || threadIdx.x % 32 == 0)) {
       produce(map_a, map_b, args, place);
     }
     __syncwarp();

@@ -57,8 +57,10 @@ struct GemmArgs {
   long long stride_b;
   long long stride_c;
   long long stride_d;
-  int batch;  // matrices
+  int batch;  // matrices, or groups
   unsigned matrix_reciprocal;
+  // Of grouped kernels: where each group's rows of A, C and D end; m is the rows of all.
+  const int* group_ends;
 };
 
 }  // namespace gemmsmith_kernels

@@ -37,6 +37,7 @@ json to_json(const Problem& p) {
           {"n", p.n},
           {"k", p.k},
           {"batch", p.batch},
+          {"grouped", p.grouped},
           {"type", name(p.type)},
           {"acc", name(p.accumulator)},
           {"layout", name(p.layout)},
@@ -54,6 +55,7 @@ Result<Problem> read_problem(const json& value) {
     p.n = value.at("n").get<std::int64_t>();
     p.k = value.at("k").get<std::int64_t>();
     p.batch = value.at("batch").get<std::int64_t>();
+    p.grouped = value.at("grouped").get<bool>();
     GEMMSMITH_TRY(p.type, parse_data_type(value.at("type").get<std::string>()));
     GEMMSMITH_TRY(p.accumulator, parse_data_type(value.at("acc").get<std::string>()));
     GEMMSMITH_TRY(p.layout, parse_layout(value.at("layout").get<std::string>()));

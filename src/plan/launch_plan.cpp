@@ -91,6 +91,7 @@ void fill_args(const LaunchRecipe& recipe, const Problem& problem,
   args.raster = recipe.raster;
   args.split_k = recipe.split_k;
   args.batch = static_cast<int>(problem.batch);
+  if (problem.grouped) args.stride_b = problem.stride_b;
   if (problem.is_batched()) {
     args.stride_a = problem.stride_a;
     args.stride_b = problem.stride_b;
@@ -113,8 +114,7 @@ void settle_stride(TensorMapShape& map) {
 }
 
 // An operand that the whole batch shares is one matrix, whose stride is not used either.
-void add_matrices(const Problem& problem, const MatrixShape& operand, TensorMapShape& map) {
-  if (!problem.is_batched()) return;
+void add_matrices(const MatrixShape& operand, TensorMapShape& map) {
   map.matrices = operand.distinct();
   map.stride = map.matrices == 1 ? map.rows * map.ld : operand.stride;
 }
@@ -128,18 +128,18 @@ void fill_maps(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& p
                            recipe.box_rows_b, recipe.box_columns_b);
   settle_stride(plan.map_a);
   settle_stride(plan.map_b);
-  add_matrices(problem, stored_a(problem), plan.map_a);
-  add_matrices(problem, stored_b(problem), plan.map_b);
+  if (problem.is_batched()) add_matrices(stored_a(problem), plan.map_a);
+  if (problem.is_batched() || problem.grouped) add_matrices(stored_b(problem), plan.map_b);
   if (!recipe.stores_by_tma()) return;
   plan.stores_by_tma = true;
   plan.map_d = {problem.m, problem.n, problem.ldd, recipe.box_rows_d, recipe.box_columns_d};
   settle_stride(plan.map_d);
-  add_matrices(problem, stored_d(problem), plan.map_d);
+  if (problem.is_batched()) add_matrices(stored_d(problem), plan.map_d);
 }
 
 Result<void> add_packing(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& plan) {
   if (recipe.pack == 0) return {};
-  if (problem.is_batched())
+  if (problem.is_batched() || problem.grouped)
     return fail(ErrorCode::kUnsupported, "the kernel cannot launch on {}: it packs single matrices",
                 describe(problem));
   plan.packing = make_packing(recipe.pack, problem, round_up(plan.workspace_bytes, kCopyAlignment));
@@ -330,15 +330,19 @@ Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& p
   GEMMSMITH_CHECK(check_strides(recipe, problem));
   LaunchPlan plan;
   fill_args(recipe, problem, plan.args);
+  // Each group may leave a tile that is not full: an upper bound.
+  const std::int64_t tiles_m =
+      plan.args.tiles_m + (problem.grouped ? std::min(problem.batch, problem.m) : 0);
   const std::int64_t matrix_clusters =
-      ceil_div(plan.args.tiles_m, recipe.cluster_m) * ceil_div(plan.args.tiles_n, recipe.cluster_n);
+      ceil_div(tiles_m, recipe.cluster_m) * ceil_div(plan.args.tiles_n, recipe.cluster_n);
+  const std::int64_t matrices = problem.is_batched() ? problem.batch : 1;
   // Kernels count tiles in 32 bits, a step beyond the last one included.
-  if (matrix_clusters > kMaxCtas / recipe.cluster() / problem.batch)
+  if (matrix_clusters > kMaxCtas / recipe.cluster() / matrices)
     return fail(
         ErrorCode::kUnsupported, "{} has {}{} tiles of {}x{}: more than a grid can count",
         describe(problem), problem.is_batched() ? fmt::format("{} times ", problem.batch) : "",
         matrix_clusters * recipe.cluster_m * recipe.cluster_n, recipe.tile_m, recipe.tile_n);
-  const std::int64_t clusters = matrix_clusters * problem.batch;
+  const std::int64_t clusters = matrix_clusters * matrices;
   const std::int64_t ctas = clusters * recipe.cluster();
   plan.persistent = recipe.resident_ctas > 0;
   plan.grid = static_cast<unsigned>(
@@ -349,6 +353,7 @@ Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& p
   if (recipe.uses_workspace()) GEMMSMITH_CHECK(add_workspace(recipe, problem, clusters, plan));
   plan.programmatic = recipe.programmatic == 1;
   plan.type = problem.type;
+  plan.grouped = problem.grouped;
   fill_maps(recipe, problem, plan);
   const int element_bytes = size_bytes(problem.type);
   GEMMSMITH_CHECK(add_packing(recipe, problem, plan));
@@ -364,6 +369,8 @@ Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Ope
   GEMMSMITH_CHECK(check_pointer(operands.a, plan.needs.a, "A"));
   GEMMSMITH_CHECK(check_pointer(operands.b, plan.needs.b, "B"));
   GEMMSMITH_CHECK(check_pointer(operands.d, plan.needs.d, "D"));
+  if (plan.grouped)
+    GEMMSMITH_CHECK(check_pointer(operands.group_ends, sizeof *operands.group_ends, "group_ends"));
   const bool may_read_c = plan.args.beta != 0 || plan.args.beta_device != nullptr;
   if (may_read_c || operands.c != nullptr)
     GEMMSMITH_CHECK(check_pointer(operands.c, plan.needs.c, "C"));
@@ -373,6 +380,7 @@ Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Ope
   bound.args.b = operands.b;
   bound.args.c = operands.c;
   bound.args.d = operands.d;
+  bound.args.group_ends = operands.group_ends;
   bound.pack = plan.packing.args;
   set_sources(plan.packing, operands.a, operands.b, bound.pack);
   if (plan.has_tensor_maps && !plan.packing.packs_a)

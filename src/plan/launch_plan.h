@@ -35,6 +35,7 @@ struct LaunchPlan {
   unsigned shared_bytes = 0;
   bool programmatic = false;  // programmatic dependent launch
   bool has_tensor_maps = false;
+  bool grouped = false;  // Operands::group_ends is read
   DataType type = DataType::kF16;
   TensorMapShape map_a, map_b, map_d;
   bool stores_by_tma = false;        // map_d is used
@@ -60,6 +61,8 @@ struct Operands {
   const void* b = nullptr;
   const void* c = nullptr;
   void* d = nullptr;
+  // Of a grouped problem, on the device: where each group's rows end.
+  const std::int32_t* group_ends = nullptr;
 };
 
 // Counters that a launch may need at most: 4 warps of each of 2 consumers, a tile for every second

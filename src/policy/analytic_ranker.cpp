@@ -102,12 +102,12 @@ class LaunchVariants {
       return static_cast<double>((size + tile - 1) / tile);
     };
     return count(problem_.m, config.at("tile_m")) * count(problem_.n, config.at("tile_n")) *
-           static_cast<double>(problem_.batch);
+           static_cast<double>(problem_.is_batched() ? problem_.batch : 1);
   }
 
   // What must be packed, and with it what may gain by it.
   std::vector<int> packs() const {
-    if (problem_.is_batched()) return {0};
+    if (problem_.is_batched() || problem_.grouped) return {0};
     const int must = needed_pack(problem_);
     const int may = useful_pack(problem_);
     if (must == may) return {must};

@@ -133,7 +133,8 @@ Grid make_grid(const Problem& problem, const KernelShape& kernel, const Target& 
   };
   grid.tiles_m = tiles(problem.m, kernel.tile_m, kernel.cluster_m);
   grid.tiles_n = tiles(problem.n, kernel.tile_n, kernel.cluster_n);
-  grid.tiles = grid.tiles_m * grid.tiles_n * static_cast<double>(problem.batch);
+  grid.tiles =
+      grid.tiles_m * grid.tiles_n * static_cast<double>(problem.is_batched() ? problem.batch : 1);
   grid.ctas = grid.tiles * kernel.split_k;
   grid.sms = usable_sms(cluster_of(kernel), target.sm_count);
   grid.resident = resident_ctas(kernel, target);
@@ -204,7 +205,7 @@ double memory_bytes(const Problem& problem, const Target& target, const Windows&
   const double once = problem.min_bytes();
   if ((m + n) * k * element <= kL2Share * static_cast<double>(target.l2_bytes)) return once;
   return std::max(once, (windows.rows_and_columns * k * element + m * n * element) *
-                            static_cast<double>(problem.batch));
+                            static_cast<double>(problem.is_batched() ? problem.batch : 1));
 }
 
 // K-slices of an sm80_mma tile: groups of warps that each take a part of every k tile.

@@ -19,8 +19,13 @@ MatrixShape stored_a(const Problem& p) {
   return of_batch(p, one, p.stride_a);
 }
 MatrixShape stored_b(const Problem& p) {
-  const MatrixShape one =
+  MatrixShape one =
       b_is_k_contiguous(p.layout) ? MatrixShape{p.n, p.k, p.ldb} : MatrixShape{p.k, p.n, p.ldb};
+  if (p.grouped) {
+    one.batch = p.batch;
+    one.stride = p.stride_b;
+    return one;
+  }
   return of_batch(p, one, p.stride_b);
 }
 MatrixShape stored_c(const Problem& p) { return of_batch(p, {p.m, p.n, p.ldc}, p.stride_c); }

@@ -72,6 +72,15 @@ Result<void> check_stride(const char* argument, std::int64_t value, std::int64_t
 
 // Fills in the dense ones.
 Result<void> settle_strides(Problem& problem) {
+  if (problem.grouped) {
+    problem.stride_a = problem.stride_c = problem.stride_d = kDense;
+    if (problem.stride_b == kDense) problem.stride_b = default_stride_b(problem);
+    if (!a_is_k_contiguous(problem.layout))
+      return fail(ErrorCode::kUnsupported,
+                  "layout = {}: groups are rows of A, which must have k contiguous",
+                  name(problem.layout));
+    return check_stride("stride_b", problem.stride_b, problem.batch, stored_b(problem));
+  }
   if (!problem.is_batched()) {
     problem.stride_a = problem.stride_b = problem.stride_c = problem.stride_d = kDense;
     return {};
@@ -94,13 +103,18 @@ Result<void> settle_strides(Problem& problem) {
 
 double Problem::flop() const {
   return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
-         static_cast<double>(batch);
+         static_cast<double>(grouped ? 1 : batch);
 }
 
 double Problem::min_bytes() const {
   const auto md = static_cast<double>(m);
   const auto nd = static_cast<double>(n);
   const auto kd = static_cast<double>(k);
+  // As if every group had rows.
+  if (grouped)
+    return (md * kd + nd * kd * static_cast<double>(std::min(batch, m)) +
+            md * nd * (beta != 0 ? 2 : 1)) *
+           size_bytes(type);
   const auto matrices = [this](std::int64_t stride) {
     return static_cast<double>(is_batched() && stride == 0 ? 1 : batch);
   };
@@ -166,7 +180,7 @@ std::int64_t default_stride_a(const Problem& problem) {
   return stored_a(problem).rows * problem.lda;
 }
 std::int64_t default_stride_b(const Problem& problem) {
-  if (!problem.is_batched()) return kDense;
+  if (!problem.is_batched() && !problem.grouped) return kDense;
   return stored_b(problem).rows * problem.ldb;
 }
 std::int64_t default_stride_c(const Problem& problem) {
@@ -224,27 +238,33 @@ void straighten_vectors(Problem& problem) {
 
 std::string shape_name(const Problem& problem) {
   std::string text = fmt::format("{}_{}_{}", problem.m, problem.n, problem.k);
-  if (problem.batch != 1) text += fmt::format("x{}", problem.batch);
+  if (problem.grouped)
+    text += fmt::format("g{}", problem.batch);
+  else if (problem.batch != 1)
+    text += fmt::format("x{}", problem.batch);
   return text;
 }
 
 Signature signature_of(const Problem& problem) {
-  return {problem.type, problem.accumulator, problem.layout, problem.is_batched()};
+  return {problem.type, problem.accumulator, problem.layout, problem.is_batched(), problem.grouped};
 }
 
 std::string describe(const Signature& signature) {
-  return fmt::format("{}/{} {}{}", name(signature.type), name(signature.accumulator),
-                     name(signature.layout), signature.batched ? " batched" : "");
+  return fmt::format("{}/{} {}{}{}", name(signature.type), name(signature.accumulator),
+                     name(signature.layout), signature.batched ? " batched" : "",
+                     signature.grouped ? " grouped" : "");
 }
 
 std::string describe(const Problem& problem) {
   Signature signature = signature_of(problem);
-  signature.batched = false;  // the shape says it
+  signature.batched = signature.grouped = false;  // the shape says it
   std::string text = fmt::format("{} {}", shape_name(problem), describe(signature));
   if (problem.lda != packed_lda(problem)) text += fmt::format(" lda={}", problem.lda);
   if (problem.ldb != packed_ldb(problem)) text += fmt::format(" ldb={}", problem.ldb);
   if (problem.ldc != packed_ldd(problem)) text += fmt::format(" ldc={}", problem.ldc);
   if (problem.ldd != packed_ldd(problem)) text += fmt::format(" ldd={}", problem.ldd);
+  if (problem.grouped && problem.stride_b != default_stride_b(problem))
+    text += fmt::format(" stride_b={}", problem.stride_b);
   if (problem.is_batched()) {
     if (problem.stride_a != default_stride_a(problem))
       text += fmt::format(" stride_a={}", problem.stride_a);

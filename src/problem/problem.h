@@ -53,12 +53,16 @@ struct Problem {
   std::int64_t stride_b = kDense;
   std::int64_t stride_c = kDense;
   std::int64_t stride_d = kDense;
+  // The rows of A, C and D are cut into `batch` groups, each with a B of its own, stride_b apart (a
+  // mixture of experts); m counts the rows of all. How many a group has is known on the device
+  // only.
+  bool grouped = false;
 
   bool operator==(const Problem&) const = default;
 
   // m, n or batch is 0: nothing to compute. (k = 0 still writes beta * C.)
   bool is_empty() const { return m == 0 || n == 0 || batch == 0; }
-  bool is_batched() const { return batch > 1; }
+  bool is_batched() const { return batch > 1 && !grouped; }
   double flop() const;
   // Bytes that must move once: A, B and D, and C where beta is not 0.
   double min_bytes() const;
@@ -70,6 +74,7 @@ struct Signature {
   DataType accumulator = DataType::kF32;
   Layout layout = Layout::kTN;
   bool batched = false;
+  bool grouped = false;
 
   bool operator==(const Signature&) const = default;
 };
@@ -105,12 +110,14 @@ std::int64_t default_stride_d(const Problem& problem);
 // Fills leading dimensions that are 0 with the packed ones, strides that are kDense with the dense
 // ones, and checks the rest: sizes not negative and below 2^31, leading dimensions large enough,
 // rows and matrices less than 2^40 bytes apart (what TMA takes) and operands below 2^63 bytes, D's
-// matrices apart, type and accumulator a legal pair. Without a batch strides mean nothing: they
+// matrices apart, type and accumulator a legal pair. Groups need an A with k
+// contiguous. Without a batch strides mean nothing: they
 // become kDense.
 // The error names the argument, its value and the rule.
 Result<Problem> make_problem(Problem problem);
 
-// "64_4096_64", of a batch of 512 "64_4096_64x512": the shape alone, as on the command line.
+// "64_4096_64", of a batch of 512 "64_4096_64x512": the shape alone, as on the command line; of 8
+// groups "64_4096_64g8".
 std::string shape_name(const Problem& problem);
 // "64_4096_64 f16/f32 tn", with leading dimensions, strides, alpha, beta and alignment where not
 // the default.

@@ -53,7 +53,14 @@ inline bool is_plain(const gemmsmithProblem_t& problem) {
   return problem.epilogue == 0 && problem.output == 0;
 }
 
-// Reads a problem of any accepted size, as one of this header's size, and checks it. kBadInput, or
+// Reads a problem of any accepted size, as one of this header's size. kBadInput or kUnsupported for
+// a size that cannot be.
+Result<gemmsmithProblem_t> read_problem(const gemmsmithProblem_t* problem);
+
+// Lowers the alignment of a batch's first matrix to that of all.
+void lower_alignment(int& alignment, std::int64_t stride, std::int64_t element_bytes);
+
+// Reads a problem and checks it. kBadInput, or
 // kUnsupported for a type that the library does not compute.
 Result<gemmsmithProblem_t> check_problem(const gemmsmithProblem_t* problem);
 

@@ -50,6 +50,7 @@ Problem problem_of(const plan::PlanKey& key) {
   problem.ldb = ceil_div(packed_ldb(problem), unit) * unit;
   problem.ldc = problem.ldd = ceil_div(packed_ldd(problem), unit) * unit;
   problem.batch = key.batch;
+  problem.grouped = key.grouped == 1;
   problem.stride_a = default_stride_a(problem);
   problem.stride_b = default_stride_b(problem);
   problem.stride_d = default_stride_d(problem);
@@ -67,7 +68,7 @@ Rejection why_not_found(const plan::PlanTable& plans, plan::PlanKey key) {
   for (const plan::Epilogue other :
        {plan::Epilogue::kPlain, plan::Epilogue::kScaled, plan::Epilogue::kGeneral}) {
     if (other == own) continue;
-    key.epilogue = static_cast<std::uint32_t>(other);
+    key.epilogue = static_cast<std::uint8_t>(other);
     for (const std::uint8_t alignment : {with_c, without_c, std::uint8_t{0}}) {
       key.alignment = alignment;
       if (plans.find(key) != nullptr) return Rejection::kOtherScalars;

@@ -37,7 +37,7 @@ bool packing_may_pay(const SpaceContext& context, const Config& config) {
 
 // The packing kernel knows one matrix; what cannot be read in place is loaded by elements.
 bool packing_takes_single_matrices(const SpaceContext& context, const Config& config) {
-  return config.at("pack") == 0 || !context.problem.is_batched();
+  return config.at("pack") == 0 || (!context.problem.is_batched() && !context.problem.grouped);
 }
 
 bool packed_fits_the_workspace(const SpaceContext& context, const Config& config) {

@@ -16,6 +16,10 @@ constexpr int kLoadElements = 1;
 
 bool loads_elements(const Config& config) { return config.at("loads") == kLoadElements; }
 
+bool groups_are_hoppers(const SpaceContext& context, const Config&) {
+  return !context.problem.grouped;
+}
+
 bool chunks_are_of_k(const SpaceContext& context, const Config& config) {
   return loads_elements(config) || context.problem.layout == Layout::kTN;
 }
@@ -120,6 +124,10 @@ const Family& sm80_mma_family() {
            "cp.async and mma.sync m16n8k16 need compute capability 8.0",
            {"tile_m"},
            &arch_is_sm80_or_later},
+          {"groups_are_hoppers",
+           "groups of rows are computed by sm90_ws alone",
+           {"tile_m"},
+           &groups_are_hoppers},
           {"chunks_are_of_k",
            "16-byte cp.async reads A and B with k contiguous (layout tn); loads 1 reads any",
            {"loads"},
@@ -146,7 +154,7 @@ const Family& sm80_mma_family() {
            {"pack"},
            &packing_may_pay},
           {"packing_takes_single_matrices",
-           "the operands of a batch are not packed",
+           "the operands of a batch, or of groups, are not packed",
            {"pack"},
            &packing_takes_single_matrices},
           {"packed_fits_the_workspace",

@@ -58,6 +58,9 @@ Result<CublasGemm> CublasGemm::create(std::shared_ptr<CublasHandle> handle, cons
                                       CublasAlgo algo) {
   if (algo == CublasAlgo::kAutotune && !handle->knows_autotune())
     return fail(ErrorCode::kUnsupported, "CUBLAS_GEMM_AUTOTUNE needs cuBLAS 13.0 or newer");
+  if (problem.grouped)
+    return fail(ErrorCode::kUnsupported, "cublasGemmEx has no product for {}: it knows no groups",
+                describe(problem));
   if (problem.beta != 0 && problem.ldc != problem.ldd)
     return fail(ErrorCode::kUnsupported,
                 "cublasGemmEx adds to D in place: ldc = {} and ldd = {} must be equal", problem.ldc,

@@ -46,6 +46,9 @@ Result<LtMatmul> LtMatmul::create(std::shared_ptr<const LtHandle> handle, const 
   if (problem.is_empty() || problem.k == 0)
     return fail(ErrorCode::kUnsupported,
                 "cuBLASLt has no product for {}: there is nothing to multiply", describe(problem));
+  if (problem.grouped)
+    return fail(ErrorCode::kUnsupported, "cuBLASLt has no product for {}: it knows no groups",
+                describe(problem));
   LtMatmul matmul;
   matmul.handle_ = std::move(handle);
   matmul.problem_ = problem;

@@ -368,6 +368,77 @@ std::vector<Config> batch_configs(const Problem& problem, const Target& target) 
   return configs;
 }
 
+namespace {
+
+GroupedCase grouped_case(std::int64_t n, std::int64_t k, const std::vector<int>& rows,
+                         int rows_of_nobody) {
+  GroupedCase made;
+  std::int32_t end = 0;
+  for (const int count : rows) made.ends.push_back(end += count);
+  made.problem = shape(std::max(1, end + rows_of_nobody), n, k);
+  made.problem.batch = static_cast<std::int64_t>(rows.size());
+  made.problem.grouped = true;
+  made.problem = *make_problem(made.problem);
+  return made;
+}
+
+// The i-th most popular group has total / i rows or so, in an order that is not theirs.
+std::vector<int> zipf_rows(int groups, int total) {
+  double sum = 0;
+  for (int i = 1; i <= groups; ++i) sum += 1.0 / i;
+  std::vector<int> rows;
+  for (int i = 0; i < groups; ++i) {
+    const int rank = 1 + static_cast<int>(i * 7919LL % groups);  // a permutation: 7919 is prime
+    rows.push_back(static_cast<int>(total / (rank * sum)));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<GroupedCase> grouped_cases() {
+  std::vector<GroupedCase> cases = {grouped_case(64, 64, {1}, 0),
+                                    grouped_case(72, 64, {0}, 5),
+                                    grouped_case(128, 200, {128}, 0),
+                                    grouped_case(136, 64, {127, 1}, 3),
+                                    grouped_case(256, 136, {0, 129, 0, 64, 0}, 1),
+                                    grouped_case(520, 72, {300, 1, 2, 65, 63, 64}, 200),
+                                    grouped_case(64, 512, std::vector<int>(31, 3), 0),
+                                    grouped_case(64, 128, std::vector<int>(32, 1), 0),
+                                    grouped_case(64, 128, std::vector<int>(33, 70), 9),
+                                    grouped_case(1024, 256, zipf_rows(8, 2000), 0),
+                                    grouped_case(512, 1024, zipf_rows(64, 4096), 0),
+                                    grouped_case(264, 136, zipf_rows(256, 3000), 7),
+                                    grouped_case(64, 64, zipf_rows(300, 700), 0)};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    Problem& p = cases[i].problem;
+    p.type = i % 2 == 0 ? DataType::kBf16 : DataType::kF16;
+    if (i % 3 == 1) {
+      p.layout = Layout::kTT;
+      p.ldb = round_up(p.n, 8) + 8;
+      p.stride_b = kDense;
+    }
+    if (i % 4 == 2) p.alpha = 2, p.beta = -1;
+    if (i % 4 == 3) p.ldc = p.ldd = p.n + 3;
+    if (i == 6) p.stride_b = 0;
+    p = *make_problem(p);
+  }
+  return cases;
+}
+
+std::vector<Config> grouped_configs(const Problem& problem, const Target& target) {
+  std::vector<Config> configs;
+  for (const char* text :
+       {"sm90_ws:n64.s4.e1.ps1", "sm90_ws:n128.s6.e1.ps1.g2", "sm90_ws:w2.n128.s5.e1.ps1.d0",
+        "sm90_ws:w2.m128.n128.s5.e1.ps1.g1", "sm90_ws:w2.pp1.m128.n128.s3.e1.ps1",
+        "sm90_ws:w2.pp1.n64.s6.e1.ps1", "sm90_ws:w2.m128.n256.s4.e1.ps1",
+        "sm90_ws:w2.m256.n128.s3.e1.ps1", "sm90_ws:w2.m192.n96.k128.s2.e1.ps1"}) {
+    const Config config = *parse_config(text, kernel_families());
+    if (broken_rule({problem, target}, config) == nullptr) configs.push_back(config);
+  }
+  return configs;
+}
+
 std::vector<Problem> field_report_problems(DataType type) {
   std::vector<Problem> problems = {shape(64, 128, 4096), shape(130, 72, 14336),
                                    shape(128, 72, 8192), shape(512, 8, 500000)};
@@ -450,6 +521,8 @@ int precompile(std::string_view what) {
   for (const auto& problems : {batch_problems(), far_batch_problems()})
     for (const Problem& problem : problems)
       usable = usable && compile_for(problem, batch_configs(problem, target));
+  for (const GroupedCase& grouped : grouped_cases())
+    usable = usable && compile_for(grouped.problem, grouped_configs(grouped.problem, target));
   if (what == "batches") {
     fmt::print("precompiled: configs={} bad={}\n", ready, bad);
     return usable && bad == 0 ? 0 : 1;

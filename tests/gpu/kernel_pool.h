@@ -46,6 +46,17 @@ std::vector<Problem> far_batch_problems();
 // Kernels for one: a few of the pool of each family, and every way of splitting k that is legal.
 std::vector<Config> batch_configs(const Problem& problem, const Target& target);
 
+// Groups of rows: the problem, and where each group ends.
+struct GroupedCase {
+  Problem problem;
+  std::vector<std::int32_t> ends;
+};
+// 1 to 300 groups, sizes around tiles and around 32 groups (what a warp looks at), empty ones, rows
+// that follow Zipf's law, and rows behind the last end.
+std::vector<GroupedCase> grouped_cases();
+// Every kind of kernel that walks groups, those that are legal for the problem.
+std::vector<Config> grouped_configs(const Problem& problem, const Target& target);
+
 // The problems of the field reports on accumulation, for one type, the longest k last; those whose
 // sums overflow, for each m around the tiles' heights; and the kernels they are held against: some
 // of the pool and every way of splitting k.

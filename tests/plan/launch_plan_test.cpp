@@ -263,6 +263,27 @@ TEST(LaunchPlan, MoreTilesOfABatchThanAGridCountsAreRefused) {
             "grid can count");
 }
 
+Problem groups_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t groups) {
+  Problem problem = problem_of(m, n, k);
+  problem.batch = groups;
+  problem.grouped = true;
+  return *make_problem(problem);
+}
+
+TEST(LaunchPlan, GroupsHaveAGridForTheMostTiles) {
+  const auto few = plan_of("sm90_ws:n64.s4.e1.ps1", groups_of(100, 128, 256, 8));
+  ASSERT_TRUE(few) << few.error().what;
+  EXPECT_TRUE(few->grouped);
+  EXPECT_EQ(few->grid, (2U + 8) * 2) << "each group may leave a tile that is not full";
+  EXPECT_EQ(few->args.batch, 8);
+  EXPECT_EQ(few->args.stride_b, 128 * 256);
+  EXPECT_EQ(few->map_a.matrices, 0);
+  EXPECT_EQ(few->map_b.matrices, 8);
+  EXPECT_EQ(plan_of("sm90_ws:n64.s4.e1.ps1", groups_of(3, 128, 256, 8))->grid, (1U + 3) * 2);
+  EXPECT_EQ(plan_of("sm90_ws:n64.s2.e1.ps1", groups_of(3, 128, 256, 1))->map_b.matrices, 1)
+      << "the kernel has a map of three dimensions all the same";
+}
+
 class Launching : public testing::Test {
  protected:
   void SetUp() override {
@@ -348,6 +369,17 @@ TEST_F(Launching, BatchesHaveMapsOfThreeDimensions) {
   ASSERT_TRUE(plain) << plain.error().what;
   std::memcpy(&a, &plain->map_a, sizeof a);
   EXPECT_EQ(a.dimensions, 2U);
+}
+
+TEST_F(Launching, GroupsNeedTheirEnds) {
+  const auto plan = plan_of("sm90_ws:n16.s2.e1.ps1", groups_of(8, 16, 64, 2));
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(bind(driver_, *plan, {&a_, &b_, nullptr, &d_}).error().what,
+            "group_ends is a null pointer");
+  const std::int32_t ends[] = {3, 8};
+  const auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_, ends});
+  ASSERT_TRUE(bound) << bound.error().what;
+  EXPECT_EQ(bound->args.group_ends, ends);
 }
 
 TEST_F(Launching, BindNamesTheOperandThatIsNullOrMisaligned) {

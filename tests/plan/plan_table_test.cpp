@@ -142,6 +142,21 @@ TEST(PlanKey, StridesOfABatchCountAsAlignmentOnly) {
   EXPECT_NE(key([](Problem& p) { p.batch = 13; }), dense);
 }
 
+TEST(PlanKey, GroupsAreFoundByPowersOfTwoOfTheirRows) {
+  const auto key = [](std::int64_t m, bool grouped) {
+    Problem problem = problem_of(m, 64, 64);
+    problem.batch = 8;
+    problem.grouped = grouped;
+    return key_of(*make_problem(problem));
+  };
+  EXPECT_EQ(key(1000, true).m, 1024);
+  EXPECT_EQ(key(1024, true), key(513, true));
+  EXPECT_NE(key(1025, true), key(1024, true));
+  EXPECT_NE(key(1024, true), key(1024, false));
+  EXPECT_EQ(key(1000, false).m, 1000);
+  EXPECT_EQ(key(2147483647, true).m, 2147483647);
+}
+
 TEST(PlanKey, EpilogueIsTheWorkThatAlphaAndBetaAskFor) {
   const auto epilogue = [](float alpha, float beta) {
     Problem problem = problem_of(64, 64, 64);

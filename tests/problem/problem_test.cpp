@@ -238,6 +238,37 @@ TEST(Batch, IsReadFromTheCommandLinesShape) {
             "--mnk '10x20x30': expected three sizes joined by '_', for example 64_4096_64");
 }
 
+Problem grouped(std::int64_t groups) {
+  Problem problem = sized(10, 20, 30);
+  problem.batch = groups;
+  problem.grouped = true;
+  return problem;
+}
+
+TEST(Groups, ShareAllButB) {
+  const Problem made = *make_problem(grouped(4));
+  EXPECT_FALSE(made.is_batched());
+  EXPECT_EQ(made.stride_b, 20 * 30);
+  EXPECT_EQ(made.stride_a, kDense);
+  EXPECT_EQ(made.stride_d, kDense);
+  EXPECT_EQ(made.flop(), 2.0 * 10 * 20 * 30) << "m counts the rows of all groups";
+  EXPECT_EQ(made.min_bytes(), 2.0 * (300 + 4 * 600 + 200));
+  EXPECT_EQ(make_problem(grouped(40))->min_bytes(), 2.0 * (300 + 10 * 600 + 200))
+      << "ten rows are in ten groups at most";
+  EXPECT_EQ(describe(made), "10_20_30g4 f16/f32 tn");
+  EXPECT_EQ(describe(signature_of(made)), "f16/f32 tn grouped");
+  EXPECT_EQ(describe(*make_problem(grouped(1))), "10_20_30g1 f16/f32 tn");
+}
+
+TEST(Groups, NeedRowsOfA) {
+  Problem problem = grouped(4);
+  problem.layout = Layout::kNT;
+  EXPECT_EQ(make_problem(problem).error().what,
+            "layout = nt: groups are rows of A, which must have k contiguous");
+  problem.layout = Layout::kTT;
+  EXPECT_TRUE(make_problem(problem));
+}
+
 TEST(Problem, LargestSizesDoNotOverflowTheCounts) {
   const std::int64_t most = 2147483647;
   EXPECT_NEAR(make_problem(sized(most, most, most))->flop(), 1.98e28, 0.01e28);

@@ -54,8 +54,10 @@ void store(void* base, std::int64_t index, float value, bool is_bf16) {
 void run_gemm(const FakeModule& kernel, const gemmsmith_kernels::GemmArgs& args) {
   const float alpha = args.alpha_device != nullptr ? *args.alpha_device : args.alpha;
   const float beta = args.beta_device != nullptr ? *args.beta_device : args.beta;
+  const bool grouped = args.group_ends != nullptr;
   for (std::int64_t matrix = 0; matrix < args.batch; ++matrix)
-    for (std::int64_t i = 0; i < args.m; ++i)
+    for (std::int64_t i = grouped && matrix > 0 ? args.group_ends[matrix - 1] : 0;
+         i < (grouped ? args.group_ends[matrix] : args.m); ++i)
       for (std::int64_t j = 0; j < args.n; ++j) {
         float sum = 0;
         for (std::int64_t p = 0; p < args.k; ++p) {

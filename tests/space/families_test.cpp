@@ -65,6 +65,19 @@ TEST(Families, BatchesFollowTheirOwnRules) {
   EXPECT_EQ(broken("sm90_ws:s4.e1", batch), "legal") << "one A for all";
 }
 
+TEST(Families, GroupsAreWalkedByPersistentCtas) {
+  Problem groups = problem_of(4096, 1024, 512);
+  groups.batch = 64;
+  groups.grouped = true;
+  groups = *make_problem(groups);
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s4.e1.ps1", groups), "legal");
+  EXPECT_EQ(broken("sm90_ws:w2.pp1.m128.n128.s4.e1.ps1", groups), "legal");
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s4.e1", groups), "groups_are_walked");
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s4.ps1", groups), "groups_are_stored_by_rows");
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s4.e1.ps1.cn2", groups), "groups_take_single_ctas");
+  EXPECT_EQ(broken("sm80_mma:s2", groups), "groups_are_hoppers");
+}
+
 TEST(Families, DefaultsAreAmongTheValues) {
   for (const Family* family : kernel_families())
     for (const Parameter& parameter : family->parameters)
