@@ -3,10 +3,12 @@
 // candidate's, so they are plain and robust rather than fast: grid-stride loops over 64-bit sizes,
 // any grid, 256 threads a block (reference_sampled and error_norms count on exactly 256).
 //
-// Words used below. A matrix is (data, rows, cols, ld): element (r, c) at r * ld + c, with ld >=
-// cols. Everything outside its rows x cols elements is padding. type: 0 f16, 1 bf16, 2 f32. A
-// random value depends on (seed, stream, r * cols + c) alone: not on ld, grid or device.
+// Words used below. A matrix is (data, shape): element (r, c) at r * ld + c, with ld >= cols; those
+// of a batch are `stride` elements apart (harness_args.cuh). Everything outside of their elements
+// is padding. type: 0 f16, 1 bf16, 2 f32. Elements are counted matrix by matrix, row by row; a
+// random value depends on (seed, stream, that count) alone: not on ld, grid or device.
 
+#include "parts/harness_args.cuh"
 #include "parts/types.cuh"
 
 namespace {
@@ -25,6 +27,24 @@ __device__ long long thread_index() {
 }
 
 __device__ long long thread_count() { return static_cast<long long>(gridDim.x) * blockDim.x; }
+
+// Where the index-th element lies.
+__device__ long long offset_of(const Matrices& shape, long long index) {
+  long long row = index / shape.cols;
+  const long long col = index - row * shape.cols;
+  if (shape.batch == 1) return row * shape.ld + col;
+  const long long matrix = row / shape.rows;
+  row -= matrix * shape.rows;
+  return matrix * shape.stride + row * shape.ld + col;
+}
+
+__device__ long long offset_of(const Matrices& shape, const Position& at) {
+  return at.matrix * shape.stride + at.row * shape.ld + at.col;
+}
+
+__device__ long long count_of(const Matrices& shape) {
+  return shape.batch * shape.rows * shape.cols;
+}
 
 // Overflow gives infinity, as a GEMM's epilogue does.
 __device__ Bits16 to_bits16(float value, int type) {
@@ -114,33 +134,21 @@ __device__ double block_sum(double value) {
 }  // namespace
 
 // N(0,1) values, rounded to the type. Padding is left as it is.
-extern "C" __global__ void fill_normal(void* data, long long rows, long long cols, long long ld,
-                                       int type, Word seed, Word stream) {
-  for (long long i = thread_index(); i < rows * cols; i += thread_count()) {
-    const long long row = i / cols;
-    store(data, row * ld + (i - row * cols), type, random_normal(random_bits(seed, stream, i)));
+extern "C" __global__ void fill_normal(void* data, Matrices shape, int type, Word seed,
+                                       Word stream) {
+  for (long long i = thread_index(); i < count_of(shape); i += thread_count()) {
+    store(data, offset_of(shape, i), type, random_normal(random_bits(seed, stream, i)));
   }
 }
 
 // Integers drawn evenly from low..high. With |values| <= v and k * v * v <= 2048 every f16 result
 // is exact; with k * v * v <= 2^24 every f32 sum is.
-extern "C" __global__ void fill_integers(void* data, long long rows, long long cols, long long ld,
-                                         int type, int low, int high, Word seed, Word stream) {
+extern "C" __global__ void fill_integers(void* data, Matrices shape, int type, int low, int high,
+                                         Word seed, Word stream) {
   const Word range = static_cast<Word>(high - low + 1);
-  for (long long i = thread_index(); i < rows * cols; i += thread_count()) {
-    const long long row = i / cols;
+  for (long long i = thread_index(); i < count_of(shape); i += thread_count()) {
     const int value = low + static_cast<int>((random_bits(seed, stream, i) >> 32) % range);
-    store(data, row * ld + (i - row * cols), type, static_cast<float>(value));
-  }
-}
-
-// One value everywhere in the matrix (an accumulator probe's ones, a scalar); padding left as it
-// is.
-extern "C" __global__ void fill_value(void* data, long long rows, long long cols, long long ld,
-                                      int type, float value) {
-  for (long long i = thread_index(); i < rows * cols; i += thread_count()) {
-    const long long row = i / cols;
-    store(data, row * ld + (i - row * cols), type, value);
+    store(data, offset_of(shape, i), type, static_cast<float>(value));
   }
 }
 
@@ -150,50 +158,56 @@ extern "C" __global__ void fill_pattern(Bits16* data, long long words, Bits16 pa
   for (long long i = thread_index(); i < words; i += thread_count()) data[i] = pattern;
 }
 
-// Sets single elements, to place NaN or infinity: element (positions[2s], positions[2s + 1])
-// becomes the 16-bit pattern.
-extern "C" __global__ void place_pattern(Bits16* data, long long ld, const int* positions,
-                                         int samples, Bits16 pattern) {
-  for (long long s = thread_index(); s < samples; s += thread_count()) {
-    data[positions[2 * s] * ld + positions[2 * s + 1]] = pattern;
-  }
-}
-
-// Counts elements of two 16-bit matrices that differ. report = {count, row * cols + col of the
-// first}, which the caller sets to {0, ~0} before. bitwise != 0 demands the same bits
-// (determinism); else same_value above decides.
-extern "C" __global__ void compare_exact(const Bits16* actual, long long ld_actual,
-                                         const Bits16* expected, long long ld_expected,
-                                         long long rows, long long cols, int type, int bitwise,
-                                         Word* report) {
+// Counts elements that differ between two 16-bit matrices, or batches, of one shape. report =
+// {count, the count of elements before the first}, which the caller sets to {0, ~0} before.
+// bitwise != 0 demands the same bits (determinism); else same_value above decides.
+extern "C" __global__ void compare_exact(const Bits16* actual, const Bits16* expected,
+                                         Matrices shape, int type, int bitwise, Word* report) {
   Word count = 0;
   Word first = ~0ull;
-  for (long long i = thread_index(); i < rows * cols; i += thread_count()) {
-    const long long row = i / cols;
-    const long long col = i - row * cols;
-    const Bits16 x = actual[row * ld_actual + col];
-    const Bits16 y = expected[row * ld_expected + col];
+  for (long long i = thread_index(); i < count_of(shape); i += thread_count()) {
+    const long long offset = offset_of(shape, i);
+    const Bits16 x = actual[offset];
+    const Bits16 y = expected[offset];
     if (bitwise != 0 ? x == y : same_value(x, y, type)) continue;
     if (count++ == 0) first = static_cast<Word>(i);
   }
   add_to_report(report, count, first);
 }
 
-// Counts words of buffer[0 .. words) that lie outside the matrix starting at word `offset` (rows,
-// cols, ld) and no longer hold the pattern: padding between rows and the bands before and after.
+// Whether an element lies at `offset` from the first one. The matrices of a batch follow each other
+// or lie side by side (MatrixShape of src/problem); so do rows within matrices, or matrices within
+// rows.
+__device__ bool is_element(const Matrices& shape, long long offset) {
+  long long outer_count = shape.batch;
+  long long outer_stride = shape.stride;
+  long long inner_count = shape.rows;
+  long long inner_stride = shape.ld;
+  if (shape.batch == 1) {
+    outer_stride = offset + 1;
+  } else if (shape.stride < (shape.rows - 1) * shape.ld + shape.cols) {
+    outer_count = shape.rows;
+    outer_stride = shape.ld;
+    inner_count = shape.batch;
+    inner_stride = shape.stride;
+  }
+  const long long outer = offset / outer_stride;
+  const long long rest = offset - outer * outer_stride;
+  const long long inner = rest / inner_stride;
+  return outer < outer_count && inner < inner_count && rest - inner * inner_stride < shape.cols;
+}
+
+// Counts words of buffer[0 .. words) that lie outside the matrices starting at word `offset` and no
+// longer hold the pattern: padding between rows and matrices, and the bands before and after.
 // report = {count, index into buffer of the first}, set to {0, ~0} before.
 extern "C" __global__ void check_guard(const Bits16* buffer, long long words, long long offset,
-                                       long long rows, long long cols, long long ld, Bits16 pattern,
-                                       Word* report) {
+                                       Matrices shape, Bits16 pattern, Word* report) {
   Word count = 0;
   Word first = ~0ull;
   for (long long i = thread_index(); i < words; i += thread_count()) {
     if (buffer[i] == pattern) continue;
     const long long within = i - offset;
-    if (within >= 0) {
-      const long long row = within / ld;
-      if (row < rows && within - row * ld < cols) continue;
-    }
+    if (within >= 0 && is_element(shape, within)) continue;
     if (count++ == 0) first = static_cast<Word>(i);
   }
   add_to_report(report, count, first);
@@ -212,18 +226,19 @@ extern "C" __global__ void compare_words(const Bits16* actual, const Bits16* exp
   add_to_report(report, count, first);
 }
 
-// FP64 dot products at sampled positions (i, j) = (positions[2s], positions[2s + 1]):
-// sums[s] = sum over l of A(i, l) * B(l, j), magnitudes[s] = the same sum of |A| * |B| (for the
-// error bound). A(i, l) at i * a_row_stride + l * a_col_stride, B(l, j) at l * b_row_stride + j *
-// b_col_stride, so every layout is two strides. A block a sample, any grid; the order of addition
-// is fixed.
+// FP64 dot products at sampled positions (i, j): sums[s] = sum over l of A(i, l) * B(l, j),
+// magnitudes[s] = the same sum of |A| * |B| (for the error bound). A block a sample, any grid; the
+// order of addition is fixed.
 extern "C" __global__ void __launch_bounds__(kThreads)
-    reference_sampled(const void* a, long long a_row_stride, long long a_col_stride, const void* b,
-                      long long b_row_stride, long long b_col_stride, int type, long long k,
-                      const int* positions, int samples, double* sums, double* magnitudes) {
+    reference_sampled(const void* a, OperandStrides strides_a, const void* b,
+                      OperandStrides strides_b, int type, long long k, const Position* positions,
+                      int samples, double* sums, double* magnitudes) {
+  const long long a_col_stride = strides_a.col;
+  const long long b_row_stride = strides_b.row;
   for (int s = static_cast<int>(blockIdx.x); s < samples; s += static_cast<int>(gridDim.x)) {
-    const long long a_start = positions[2 * s] * a_row_stride;
-    const long long b_start = positions[2 * s + 1] * b_col_stride;
+    const Position at = positions[s];
+    const long long a_start = at.matrix * strides_a.matrix + at.row * strides_a.row;
+    const long long b_start = at.matrix * strides_b.matrix + at.col * strides_b.col;
     double sum = 0.0;
     double magnitude = 0.0;
 #pragma unroll 1
@@ -242,26 +257,24 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// values[s] = element (positions[2s], positions[2s + 1]) of a matrix, as f64.
-extern "C" __global__ void gather_sampled(const void* data, long long ld, int type,
-                                          const int* positions, int samples, double* values) {
+// values[s] = the element at positions[s], as f64.
+extern "C" __global__ void gather_sampled(const void* data, Matrices shape, int type,
+                                          const Position* positions, int samples, double* values) {
   for (long long s = thread_index(); s < samples; s += thread_count()) {
-    values[s] = static_cast<double>(load(data, positions[2 * s] * ld + positions[2 * s + 1], type));
+    values[s] = static_cast<double>(load(data, offset_of(shape, positions[s]), type));
   }
 }
 
 // norms[0] += sum of (actual - expected)^2, norms[1] += sum of expected^2, in f64; set to {0, 0}
 // before. The relative error is sqrt(norms[0] / norms[1]). A NaN anywhere makes it NaN.
 extern "C" __global__ void __launch_bounds__(kThreads)
-    error_norms(const void* actual, long long ld_actual, const void* expected,
-                long long ld_expected, long long rows, long long cols, int type, double* norms) {
+    error_norms(const void* actual, const void* expected, Matrices shape, int type, double* norms) {
   double difference = 0.0;
   double reference = 0.0;
-  for (long long i = thread_index(); i < rows * cols; i += thread_count()) {
-    const long long row = i / cols;
-    const long long col = i - row * cols;
-    const double y = static_cast<double>(load(expected, row * ld_expected + col, type));
-    const double d = static_cast<double>(load(actual, row * ld_actual + col, type)) - y;
+  for (long long i = thread_index(); i < count_of(shape); i += thread_count()) {
+    const long long offset = offset_of(shape, i);
+    const double y = static_cast<double>(load(expected, offset, type));
+    const double d = static_cast<double>(load(actual, offset, type)) - y;
     difference += d * d;
     reference += y * y;
   }

@@ -1,7 +1,9 @@
 // reference.cu -- a naive GEMM of any layout, the expected result of full checks on small and
 // middle shapes. Obviously right comes before fast: a 16 x 16 tile of D a CTA of 256 threads,
-// operands staged through shared memory, k walked in order, grid-stride over tiles (any grid).
+// operands staged through shared memory, k walked in order, grid-stride over the tiles of all
+// matrices of a batch (any grid).
 
+#include "parts/harness_args.cuh"
 #include "parts/types.cuh"
 
 namespace {
@@ -53,24 +55,28 @@ __device__ Sum dot(const Operand& a, const Operand& b, i64 first_row, i64 first_
 
 }  // namespace
 
-// D = alpha * A * B + beta * C. A(i, l) at i * a_row_stride + l * a_col_stride, B(l, j) at
-// l * b_row_stride + j * b_col_stride; C and D row-major. type: 0 f16, 1 bf16. double_sum != 0 sums
+// D = alpha * A * B + beta * C. C and D are row-major. type: 0 f16, 1 bf16. double_sum != 0 sums
 // and scales in f64 (then rounds to f32, then to the element). C is not read when beta is 0.
 extern "C" __global__ void __launch_bounds__(kThreads)
-    reference_gemm(const void* a, i64 a_row_stride, i64 a_col_stride, const void* b,
-                   i64 b_row_stride, i64 b_col_stride, const void* c, i64 ldc, void* d, i64 ldd,
-                   int m, int n, int k, float alpha, float beta, int type, int double_sum) {
-  const Operand operand_a = {a, a_row_stride, a_col_stride, m, k};
-  const Operand operand_b = {b, b_row_stride, b_col_stride, k, n};
+    reference_gemm(const void* a, OperandStrides strides_a, const void* b, OperandStrides strides_b,
+                   const void* c, i64 ldc, i64 stride_c, void* d, i64 ldd, i64 stride_d, int m,
+                   int n, int k, int batch, float alpha, float beta, int type, int double_sum) {
   const i64 tiles_n = ceil_div(n, kTile);
   const i64 tiles = ceil_div(m, kTile) * tiles_n;
-  for (i64 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+  for (i64 index = blockIdx.x; index < tiles * batch; index += gridDim.x) {
+    const i64 matrix = index / tiles;
+    const i64 tile = index - matrix * tiles;
+    const Operand operand_a = {static_cast<const u16*>(a) + matrix * strides_a.matrix,
+                               strides_a.row, strides_a.col, m, k};
+    const Operand operand_b = {static_cast<const u16*>(b) + matrix * strides_b.matrix,
+                               strides_b.row, strides_b.col, k, n};
     const i64 first_row = tile / tiles_n * kTile;
     const i64 first_col = tile % tiles_n * kTile;
     const i64 row = first_row + threadIdx.x / kTile;
     const i64 col = first_col + threadIdx.x % kTile;
     const bool inside = row < m && col < n;
-    const float old = inside && beta != 0.0f ? load(c, row * ldc + col, type) : 0.0f;
+    const float old =
+        inside && beta != 0.0f ? load(c, matrix * stride_c + row * ldc + col, type) : 0.0f;
     float value;
     if (double_sum != 0) {
       const double sum = dot<double>(operand_a, operand_b, first_row, first_col, type);
@@ -82,9 +88,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       if (beta != 0.0f) value += beta * old;
     }
     if (inside) {
-      static_cast<u16*>(d)[row * ldd + col] = type == kElementF16
-                                                  ? float_to_element<kElementF16>(value)
-                                                  : float_to_element<kElementBf16>(value);
+      static_cast<u16*>(d)[matrix * stride_d + row * ldd + col] =
+          type == kElementF16 ? float_to_element<kElementF16>(value)
+                              : float_to_element<kElementBf16>(value);
     }
   }
 }

@@ -27,7 +27,9 @@
 // loads 0: cp.async of 16 bytes; needs k contiguous, A, B on 16-byte boundaries and lda, ldb
 // multiples of 8. loads 1: element by element through registers, whatever the layout, base and
 // leading dimension (parts/element_loader.cuh); for small problems. C, D: any address and leading
-// dimension. Grid: any number of CTAs up to tiles_m * tiles_n; fewer walk the tiles by that stride.
+// dimension. kBatched 1: a batch of products, whose tiles follow each other; the rules for A and B
+// hold for each matrix. Grid: any number of CTAs up to one a tile; fewer walk the tiles by that
+// stride.
 
 #include "config.cuh"
 #include "parts/args.cuh"
@@ -607,16 +609,20 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
   const u32 ring = shared_address(shared);
   const Warp warp;
   const FragmentReader reader(warp);
-  const u32 tiles = static_cast<u32>(args.tiles_m) * static_cast<u32>(args.tiles_n);
+  const u32 tiles = tile_count<kBatched == 1>(args, static_cast<u32>(args.tiles_m),
+                                              static_cast<u32>(args.tiles_n));
   const auto coord_of = [&](u32 index) {
-    return tile_at(args, index, static_cast<u32>(args.tiles_m), static_cast<u32>(args.tiles_n));
+    return tile_of_batch<kBatched == 1>(args, index, static_cast<u32>(args.tiles_m),
+                                        static_cast<u32>(args.tiles_n));
   };
   TileCoord coord = coord_of(blockIdx.x);
   // Never true, but the compiler must find the tile out before the wait instead of after it.
   if (coord.m >= args.tiles_m) return;
 
   if constexpr (kLoads == 0) {
-    if (args.prefetch_k_tiles > 0) prefetch_operands(args, coord);
+    if (args.prefetch_k_tiles > 0) {
+      prefetch_operands(matrix_args<kBatched == 1>(args, coord.matrix), coord);
+    }
   }
   wait_for_predecessor();
   const Scale scale = {args.alpha_device != nullptr ? *args.alpha_device : args.alpha,
@@ -626,7 +632,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
 
   u32 index = blockIdx.x;
   while (true) {
-    TileLoader loader(args, coord);
+    const GemmArgs& own = matrix_args<kBatched == 1>(args, coord.matrix);
+    TileLoader loader(own, coord);
     fill_ring(loader, ring, k_tiles, args.k);
     let_successor_start();
 
@@ -645,7 +652,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
     }
 
     __syncthreads();  // the last fragments have been read: the ring's memory is free for staging
-    const OutputTile out(args, coord);
+    const OutputTile out(own, coord);
     if constexpr (kWarpsK == 1) {
       store_rounded(tile, warp, reinterpret_cast<u16*>(shared), out, scale);
     } else {

@@ -48,6 +48,14 @@
 //                  : kEpilogue == 0 ? (C > 64 ? 2 : 1) * min(C, 64) * 128
 //                  : C >= 64 ? 8192 : 0)
 //
+// kBatched 1: a batch of products, whose tiles follow each other (parts/tile_order.cuh); "tiles"
+// below are all of them. The tensor maps then have the matrices as a third dimension, with a box of
+// 1; an operand that the whole batch shares has one matrix.
+//
+// kGrouped 1: groups of rows of A and D, each with a B of its own, whose ends are on the device
+// (parts/group_walk.cuh). Only B's map has a third dimension. Takes persistent launches, kEpilogue
+// 1 (a tile's last rows may be the next group's), no clusters and no split.
+//
 // Grid: at most one cluster a cluster-sized block of tiles, so that every CTA has a tile. kSplit 2:
 // tiles x split_k, so that CTAs that read the same k range follow each other.
 //
@@ -62,6 +70,7 @@
 //     the box's row: 128, 64, 32 bytes, none. May be zero when kEpilogue == 1 or kSplit > 0.
 #include "config.cuh"
 #include "parts/args.cuh"
+#include "parts/group_walk.cuh"
 #include "parts/mbarrier.cuh"
 #include "parts/operand_slab.cuh"
 #include "parts/pdl.cuh"
@@ -117,8 +126,10 @@ constexpr u32 kSources =
     kClusterM + kClusterN - 1;  // CTAs that write our stages, and that we write
 
 constexpr bool kStagesD = kEpilogue == 0 && kSplit == 0;
-using SlabA = OperandSlab<kAlongKA == 1, kTileM, kClusterN>;
-using SlabB = OperandSlab<kAlongKB == 1, kTileN, kClusterM>;
+constexpr int kDimensions = kBatched == 1 ? 3 : 2;  // of the tensor maps
+constexpr int kDimensionsB = kBatched == 1 || kGrouped == 1 ? 3 : 2;
+using SlabA = OperandSlab<kAlongKA == 1, kTileM, kClusterN, kDimensions>;
+using SlabB = OperandSlab<kAlongKB == 1, kTileN, kClusterM, kDimensionsB>;
 constexpr u32 kStageBytes = kSlabs * (SlabA::kBytes + SlabB::kBytes);
 constexpr u32 kStagingOffset = kStages * kStageBytes;
 constexpr u32 kStagingBytes = kSplit > 0 ? 0  // of one consumer
@@ -136,6 +147,8 @@ static_assert(kAlongKB == 1 || kColumns % SlabB::kBlock == 0,
 static_assert(!kPingpong || kConsumers == 2, "pingpong takes two consumers");
 static_assert(kSplit == 0 || (!kMulticast && !kPingpong),
               "split-K takes the cluster, or the whole grid, for itself");
+static_assert(kGrouped == 0 || (kBatched == 0 && kSplit == 0 && !kMulticast && kEpilogue == 1),
+              "groups are stored by rows, without clusters, splits and batches");
 
 // Named barriers: 0 is unused, 1 the start, then one per consumer for staging, one for its turn.
 constexpr u32 kStartBarrier = 1;
@@ -182,19 +195,21 @@ struct Walk {
   u32 step;
   u32 count_m;
   u32 count_n;
+  u32 matrices;  // of the batch
 
-  __device__ __forceinline__ bool more() const { return index < count_m * count_n; }
-  __device__ __forceinline__ bool more_after_this() const {
-    return index + step < count_m * count_n;
+  __device__ __forceinline__ u32 count() const {
+    return kBatched == 1 ? count_m * count_n * matrices : count_m * count_n;
   }
+  __device__ __forceinline__ bool more() const { return index < count(); }
+  __device__ __forceinline__ bool more_after_this() const { return index + step < count(); }
   __device__ __forceinline__ TileCoord tile(const GemmArgs& args, const Place& place) const {
-    const TileCoord block = tile_at(args, index, count_m, count_n);
+    const TileCoord block = tile_of_batch<kBatched == 1>(args, index, count_m, count_n);
     return {block.m * kClusterM + static_cast<int>(place.rank_m),
-            block.n * kClusterN + static_cast<int>(place.rank_n)};
+            block.n * kClusterN + static_cast<int>(place.rank_n), block.matrix};
   }
 };
 
-__device__ __forceinline__ Walk start_walk(const GemmArgs& args) {
+__device__ __forceinline__ Walk start_plain_walk(const GemmArgs& args) {
   u32 index = blockIdx.x / kClusterTiles;
   u32 step = gridDim.x / kClusterTiles;
   if constexpr (kSplit == 1) {
@@ -203,7 +218,16 @@ __device__ __forceinline__ Walk start_walk(const GemmArgs& args) {
     step = divide(gridDim.x, ctas, args.split_reciprocal).value;
   }
   return {index, step, static_cast<u32>(ceil_div(args.tiles_m, kClusterM)),
-          static_cast<u32>(ceil_div(args.tiles_n, kClusterN))};
+          static_cast<u32>(ceil_div(args.tiles_n, kClusterN)),
+          kBatched == 1 ? static_cast<u32>(args.batch) : 1u};
+}
+
+__device__ __forceinline__ auto start_walk(const GemmArgs& args) {
+  if constexpr (kGrouped == 1) {
+    return GroupWalk<kTileM>(args);
+  } else {
+    return start_plain_walk(args);
+  }
 }
 
 struct Slice {  // of the k tiles: [first, last)
@@ -225,8 +249,32 @@ __device__ __forceinline__ Slice k_slice(const GemmArgs& args, const Place& plac
 
 // ---- producer ----------------------------------------------------------------------------------
 
+// Where the producer is: a tile, and the matrices of A and B that it is computed from.
+struct Source {
+  TileCoord tile;
+  int matrix_a;
+  int matrix_b;
+  int first_row;  // of a group
+};
+
+template <class SomeWalk>
+__device__ __forceinline__ Source source_of(const GemmArgs& args, const Place& place,
+                                            SomeWalk& walk) {
+  if constexpr (kGrouped == 1) {
+    const GroupTile found = walk.tile(args);
+    return {found.tile, 0, args.stride_b == 0 ? 0 : found.tile.matrix, found.first_row};
+  } else {
+    const TileCoord tile = walk.tile(args, place);
+    if constexpr (kBatched == 0) return {tile, 0, 0, 0};
+    return {tile, args.stride_a == 0 ? 0 : tile.matrix, args.stride_b == 0 ? 0 : tile.matrix, 0};
+  }
+}
+
 __device__ __forceinline__ void load_stage(const TensorMap& map_a, const TensorMap& map_b,
-                                           const Place& place, u32 stage, TileCoord tile, int k) {
+                                           const Place& place, u32 stage, const Source& source,
+                                           int k) {
+  // The whole warp walks the groups, one lane of it loads.
+  if (kGrouped == 1 && threadIdx.x % 32 != 0) return;
   const u32 full = place.full(stage);
   const u32 a = place.stage(stage);
   const u32 b = a + kSlabs * SlabA::kBytes;
@@ -239,8 +287,10 @@ __device__ __forceinline__ void load_stage(const TensorMap& map_a, const TensorM
 #pragma unroll
   for (u32 slab = 0; slab < kSlabs; ++slab) {
     const int x = k + static_cast<int>(slab) * kSlabElems;
-    SlabA::load(a + slab * SlabA::kBytes, map_a, full, x, tile.m * kTileM, place.rank_n, mask_a);
-    SlabB::load(b + slab * SlabB::kBytes, map_b, full, x, tile.n * kTileN, place.rank_m, mask_b);
+    SlabA::load(a + slab * SlabA::kBytes, map_a, full, x, source.first_row + source.tile.m * kTileM,
+                source.matrix_a, place.rank_n, mask_a);
+    SlabB::load(b + slab * SlabB::kBytes, map_b, full, x, source.tile.n * kTileN, source.matrix_b,
+                place.rank_m, mask_b);
   }
 }
 
@@ -253,8 +303,9 @@ __device__ __forceinline__ void prefetch_operands(const TensorMap& map_a, const 
   const u32 warp = threadIdx.x / 32;
   if (warp > 1 || threadIdx.x % 32 != 0) return;
   const Slice slice = k_slice(args, place);
-  const Walk walk = start_walk(args);
-  const TileCoord tile = walk.tile(args, place);
+  const Walk walk = start_plain_walk(args);
+  const Source source = source_of(args, place, walk);
+  const TileCoord tile = source.tile;
   const int depth = args.prefetch_k_tiles;
   const int last = slice.last - slice.first < depth ? slice.last : slice.first + depth;
   const int turn = warp == 0 ? tile.n / kClusterN : tile.m / kClusterM;
@@ -265,9 +316,9 @@ __device__ __forceinline__ void prefetch_operands(const TensorMap& map_a, const 
     for (int slab = 0; slab < kSlabs; ++slab) {
       const int k = k_tile * kTileK + slab * kSlabElems;
       if (warp == 0) {
-        SlabA::prefetch(map_a, k, tile.m * kTileM, place.rank_n);
+        SlabA::prefetch(map_a, k, tile.m * kTileM, source.matrix_a, place.rank_n);
       } else {
-        SlabB::prefetch(map_b, k, tile.n * kTileN, place.rank_m);
+        SlabB::prefetch(map_b, k, tile.n * kTileN, source.matrix_b, place.rank_m);
       }
     }
   }
@@ -276,31 +327,39 @@ __device__ __forceinline__ void prefetch_operands(const TensorMap& map_a, const 
 __device__ __forceinline__ void produce(const TensorMap& map_a, const TensorMap& map_b,
                                         const GemmArgs& args, const Place& place) {
   const Slice slice = k_slice(args, place);
-  Walk walk = start_walk(args);
-  TileCoord tile = walk.tile(args, place);
-  // Never true, but the compiler must find the tile out before the wait instead of after it.
-  if (tile.m < 0) return;
-  wait_for_predecessor();
-  let_successor_start();
+  // Groups' ends may be what the predecessor has found out.
+  if constexpr (kGrouped == 1) wait_for_predecessor();
+  auto walk = start_walk(args);
+  if constexpr (kGrouped == 1) {
+    let_successor_start();
+    if (!walk.more()) return;
+  }
+  Source source = source_of(args, place, walk);
+  if constexpr (kGrouped == 0) {
+    // Never true, but the compiler must find the tile out before the wait instead of after it.
+    if (source.tile.m < 0) return;
+    wait_for_predecessor();
+    let_successor_start();
+  }
 
   Ring ring;
   int k_tile = slice.first;
   // Every stage is free at first.
 #pragma unroll 1
   for (; k_tile < slice.last && k_tile < slice.first + kStages; ++k_tile) {
-    load_stage(map_a, map_b, place, ring.stage, tile, k_tile * kTileK);
+    load_stage(map_a, map_b, place, ring.stage, source, k_tile * kTileK);
     ring.advance();
   }
   while (true) {
 #pragma unroll 1
     for (; k_tile < slice.last; ++k_tile) {
       mbarrier_wait(place.empty(ring.stage), ring.parity ^ 1);
-      load_stage(map_a, map_b, place, ring.stage, tile, k_tile * kTileK);
+      load_stage(map_a, map_b, place, ring.stage, source, k_tile * kTileK);
       ring.advance();
     }
     walk.index += walk.step;
     if (!walk.more()) return;
-    tile = walk.tile(args, place);
+    source = source_of(args, place, walk);
     k_tile = slice.first;
   }
 }
@@ -376,6 +435,26 @@ __device__ __forceinline__ void multiply_tile(Blocks& blocks, const Place& place
   }
 }
 
+// The tile a consumer is to store, and the arguments of its product.
+template <class Args>
+struct Output {
+  TileCoord tile;
+  Args args;
+};
+
+template <class SomeWalk>
+__device__ __forceinline__ auto output_of(const GemmArgs& args, const Place& place,
+                                          SomeWalk& walk) {
+  if constexpr (kGrouped == 1) {
+    const GroupTile found = walk.tile(args);
+    return Output<GemmArgs>{found.tile, group_args(args, found)};
+  } else {
+    const TileCoord tile = walk.tile(args, place);
+    using Own = decltype(matrix_args<kBatched == 1>(args, 0));
+    return Output<Own>{tile, matrix_args<kBatched == 1>(args, tile.matrix)};
+  }
+}
+
 __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& args,
                                         const Place& place, u32 consumer) {
   const Slice slice = k_slice(args, place);
@@ -385,7 +464,7 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
   const u32 column_offset = kSplitColumns ? consumer * kColumns : 0;
   Staging staging{place.shared + kStagingOffset + consumer * kStagingBytes};
   Ring ring;
-  Walk walk = start_walk(args);
+  auto walk = start_walk(args);
 
   if constexpr (kPingpong) {
     if (consumer == 1) {
@@ -406,7 +485,9 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
         named_barrier_arrive(kTurnBarrier + (consumer ^ 1), kConsumerThreads);
       }
     }
-    const TileCoord tile = walk.tile(args, place);
+    const auto at = output_of(args, place, walk);
+    const TileCoord tile = at.tile;
+    const GemmArgs& own = at.args;
     const int row = tile.m * kTileM + static_cast<int>(row_offset);
     const int column = tile.n * kTileN + static_cast<int>(column_offset);
     const Scale scale = load_scale(args);
@@ -428,8 +509,8 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
     }
     if constexpr (kSplit == 2) {
       split_through_workspace<kElementType, kColumns / 8>(
-          args, scale, walk.index * kConsumers + consumer, static_cast<int>(place.rank), row,
-          column, blocks);
+          own, scale, walk.index * kConsumers + consumer, static_cast<int>(place.rank), row, column,
+          blocks);
       return;  // its only tile; without this the accumulators would live on beside what is read
     } else if constexpr (kSplit == 1) {
       const Shares shares{kRowBlocks * kColumns / 8, args.split_k,
@@ -440,16 +521,17 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
       split_send<kColumns / 8>(shares, rank, exchange, blocks);
       cluster_arrive();
       cluster_wait();  // everything has been sent
-      split_reduce_and_store<kElementType, kColumns / 8>(args, scale, shares, rank, row, column,
+      split_reduce_and_store<kElementType, kColumns / 8>(own, scale, shares, rank, row, column,
                                                          exchange);
     } else {
 #pragma unroll
       for (int i = 0; i < kRowBlocks; ++i) {
         if constexpr (kStagesD) {
-          store_block_tma<kElementType, kColumns>(args, map_d, scale, row + 64 * i, column, staging,
-                                                  kStagingBarrier + consumer, blocks[i]);
+          store_block_tma<kElementType, kColumns, kDimensions>(
+              own, map_d, scale, row + 64 * i, column, tile.matrix, staging,
+              kStagingBarrier + consumer, blocks[i]);
         } else {
-          store_block_rows<kElementType, kColumns>(args, scale, row + 64 * i, column,
+          store_block_rows<kElementType, kColumns>(own, scale, row + 64 * i, column,
                                                    staging.address, blocks[i]);
         }
       }
@@ -514,7 +596,7 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
 
   if (warp >= kProducerWarp) {
     if constexpr (kMovesRegisters) shrink_registers<kProducerRegisters>();
-    if (produces && threadIdx.x % 32 == 0) {
+    if (produces && (kGrouped == 1 || threadIdx.x % 32 == 0)) {
       produce(map_a, map_b, args, place);
     }
     __syncwarp();
@@ -525,7 +607,9 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
     }
   } else {
     if constexpr (kMovesRegisters) grow_registers<kConsumerRegisters>();
-    if (args.prefetch_k_tiles > 0) prefetch_operands(map_a, map_b, args, place);
+    if constexpr (kGrouped == 0) {
+      if (args.prefetch_k_tiles > 0) prefetch_operands(map_a, map_b, args, place);
+    }
     wait_for_predecessor();
     let_successor_start();
     consume(map_d, args, place, kConsumers == 1 ? 0 : warp / 4);

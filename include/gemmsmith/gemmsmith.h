@@ -60,7 +60,7 @@
  *     device and arguments, with a large enough workspace, give the same kernel and the same bits.
  * 16. gemmsmithDestroy unloads the kernels: finish the work that uses them and destroy the graphs
  *     that hold them first, and destroy the handle before the contexts in which it was used.
- * 17. Batches, epilogues and f32 output are served by cuBLASLt today, whose epilogues are those
+ * 17. Epilogues and f32 output are served by cuBLASLt today, whose epilogues are those
  *     that gemmsmithGetCapability lists; others are refused with GEMMSMITH_STATUS_NOT_SUPPORTED.
  *     D = act(alpha * op(A) * op(B) + beta * C + bias): the bias is added before the activation,
  *     and a residual is C with beta = 1.
@@ -154,8 +154,8 @@ typedef struct CUstream_st* gemmsmithStream_t;
 
 /* What to compute, apart from values and pointers. Matrices are column-major, as cuBLAS's. The
  * program's command line and shape lists have row-major D instead: what is m = 4096, n = 64 here is
- * the shape 64_4096_K there. Enumerations are kept as int32_t so that the layout is the same for every
- * compiler. */
+ * the shape 64_4096_K there. Enumerations are kept as int32_t so that the layout is the same for
+ * every compiler. */
 typedef struct {
   uint32_t size;        /* sizeof(gemmsmithProblem_t) */
   int32_t transa;       /* gemmsmithOperation_t */
@@ -269,6 +269,25 @@ GEMMSMITH_API gemmsmithStatus_t gemmsmithMatmul(gemmsmithHandle_t handle,
                                                 const void* beta, const void* C, void* D,
                                                 void* workspace, size_t workspace_bytes,
                                                 gemmsmithStream_t stream);
+
+/* Groups of columns, as of a mixture of experts, in one launch: the n columns of B, C and D are cut
+ * into problem->batch groups, and each is multiplied by an A of its own, stride_a elements behind
+ * the one before (0: one A for all). Group g's columns are column_ends[g - 1] (0 for the first
+ * group) to column_ends[g] - 1. column_ends is in device memory and read when the product runs:
+ * what enqueued before it on the stream may write it. Ends must not decrease and not exceed n; a
+ * group may have no columns, and columns behind the last end are not touched. Ends that break this
+ * give wrong results, but never touch memory beyond B, C and D.
+ *
+ * transb must be GEMMSMITH_OP_N, stride_b, stride_c and stride_d 0; there are no epilogues, no f32
+ * output and no workspace. Only a plan table's kernels can do this: GEMMSMITH_STATUS_NOT_SUPPORTED
+ * where the table has none for the problem. One plan serves all n up to the next power of two. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithGroupedMatmul(gemmsmithHandle_t handle,
+                                                       const gemmsmithProblem_t* problem,
+                                                       const void* alpha, const void* A,
+                                                       const void* B, const void* beta,
+                                                       const void* C, void* D,
+                                                       const int32_t* column_ends,
+                                                       gemmsmithStream_t stream);
 
 /* The workspace with which gemmsmithMatmul has its free choice for this problem with alpha = 1 and
  * beta = 0. Other products may be left to cuBLASLt, whose free choice needs 64 MiB. */

@@ -49,8 +49,18 @@ struct GemmArgs {
   unsigned last_width_reciprocal;  // tiles of the minor dimension in its last band
   unsigned split_reciprocal;       // split_k
   // Of kernels that add up through memory (split_workspace.cuh); null for the others.
-  void* workspace;       // partial sums; any content before and after
-  unsigned* counters;    // zero before their first use; afterwards as a kernel left them
+  void* workspace;     // partial sums; any content before and after
+  unsigned* counters;  // zero before their first use; afterwards as a kernel left them
+  // Of kernels for batches: elements from one matrix to the next (0: the batch shares one), and
+  // reciprocal() of a matrix's tiles, or clusters of them.
+  long long stride_a;
+  long long stride_b;
+  long long stride_c;
+  long long stride_d;
+  int batch;  // matrices, or groups
+  unsigned matrix_reciprocal;
+  // Of grouped kernels: where each group's rows of A, C and D end; m is the rows of all.
+  const int* group_ends;
   int prefetch_k_tiles;  // of the first tile, asked of L2 before the predecessor has finished
   int zero;              // no padding: exported libraries hold this as bytes
 };

@@ -18,8 +18,13 @@ struct Position {
   bool inside;  // of D
 };
 
+// Which matrix of the batch this CTA works on.
+__device__ inline int naive_matrix(const GemmArgs& args) {
+  return static_cast<int>(blockIdx.x) / (args.tiles_m * args.tiles_n);
+}
+
 __device__ inline Position naive_position(const GemmArgs& args) {
-  const int tile = static_cast<int>(blockIdx.x);
+  const int tile = static_cast<int>(blockIdx.x) % (args.tiles_m * args.tiles_n);
   const int thread = static_cast<int>(threadIdx.x);
   const int row = tile / args.tiles_n * kNaiveTile + thread / kNaiveTile;
   const int col = tile % args.tiles_n * kNaiveTile + thread % kNaiveTile;

@@ -33,7 +33,8 @@ __host__ __device__ constexpr int slab_block(int tile) {
 }
 
 // `kSharers` CTAs of a cluster want the same rows; each loads a part of every slab for all of them.
-template <bool kAlongK, int kTile, int kSharers>
+// `kDimensions` of the tensor map: 3 where the operand is one of a batch (parts/tma.cuh).
+template <bool kAlongK, int kTile, int kSharers, int kDimensions>
 struct OperandSlab {
   static constexpr u32 kBytes = kTile * kSlabRowBytes;
   static constexpr int kBlock = kAlongK ? kTile : slab_block(kTile);
@@ -56,23 +57,26 @@ struct OperandSlab {
            static_cast<u64>((address & 0x3ffffu) >> 4);
   }
 
-  // Starts our part of the slab with k from `k` on and rows from `row` on. `part` is our place
-  // among the sharers, `mask` has the bits of all of them in the cluster. One thread; the bytes are
-  // reported to `full`, here and at the same offset of every sharer.
+  // Starts our part of the slab of the `matrix`-th operand of the batch, with k from `k` on and
+  // rows from `row` on. `part` is our place among the sharers, `mask` has the bits of all of them
+  // in the cluster. One thread; the bytes are reported to `full`, here and at the same offset of
+  // every sharer.
   __device__ __forceinline__ static void load(u32 slab, const TensorMap& map, u32 full, int k,
-                                              int row, u32 part, u16 mask) {
+                                              int row, int matrix, u32 part, u16 mask) {
     for_each_box(k, row, part, [&](u32 offset, int x, int y) {
       if constexpr (kSharers > 1) {
-        tma_load_multicast(slab + offset, map, full, x, y, mask);
+        tma_load_multicast<kDimensions>(slab + offset, map, full, x, y, matrix, mask);
       } else {
-        tma_load(slab + offset, map, full, x, y);
+        tma_load<kDimensions>(slab + offset, map, full, x, y, matrix);
       }
     });
   }
 
   // Asks L2 for what load() will read. One thread.
-  __device__ __forceinline__ static void prefetch(const TensorMap& map, int k, int row, u32 part) {
-    for_each_box(k, row, part, [&](u32, int x, int y) { tma_prefetch(map, x, y); });
+  __device__ __forceinline__ static void prefetch(const TensorMap& map, int k, int row, int matrix,
+                                                  u32 part) {
+    for_each_box(k, row, part,
+                 [&](u32, int x, int y) { tma_prefetch<kDimensions>(map, x, y, matrix); });
   }
 
  private:

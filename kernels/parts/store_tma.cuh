@@ -43,12 +43,14 @@ struct Staging {
   u32 offset = 0;  // of the next buffer
 };
 
-// A warpgroup's 64 x kColumns block whose first element is D[row][column]. `staging` is this
+// A warpgroup's 64 x kColumns block whose first element is D[row][column] of the `matrix`-th D of
+// the batch, which `args` are of. kDimensions of D's map: parts/tma.cuh. `staging` is this
 // warpgroup's; `barrier_id` a named barrier of its 128 threads. Stores are committed, not awaited.
-template <int kElement, int kColumns, class Accumulator, int kCount>
+template <int kElement, int kColumns, int kDimensions, class Accumulator, int kCount>
 __device__ __forceinline__ void store_block_tma(const GemmArgs& args, const TensorMap& map_d,
-                                                Scale scale, int row, int column, Staging& staging,
-                                                u32 barrier_id, Accumulator (&block)[kCount]) {
+                                                Scale scale, int row, int column, int matrix,
+                                                Staging& staging, u32 barrier_id,
+                                                Accumulator (&block)[kCount]) {
   constexpr int kBoxColumns = store_box_columns(kColumns);
   constexpr int kBufferColumns = store_buffer_columns(kColumns);
   constexpr int kBuffers = store_buffers(kColumns);
@@ -100,8 +102,8 @@ __device__ __forceinline__ void store_block_tma(const GemmArgs& args, const Tens
 #pragma unroll
       for (int box = 0; box < kBufferColumns / kBoxColumns; ++box) {
         if (first + box * kBoxColumns >= kColumns) continue;
-        tma_store(map_d, buffer + static_cast<u32>(box * kBoxBytes),
-                  column + first + box * kBoxColumns, row);
+        tma_store<kDimensions>(map_d, buffer + static_cast<u32>(box * kBoxBytes),
+                               column + first + box * kBoxColumns, row, matrix);
       }
       tma_store_commit();
     }

@@ -12,7 +12,7 @@
 //                                      11  9  7
 //
 // With clusters the unit of this order is the cluster: pass the counts of clusters, then place the
-// CTA inside its cluster's block of tiles.
+// CTA inside its cluster's block of tiles. The matrices of a batch follow each other.
 #pragma once
 
 #include "parts/args.cuh"
@@ -23,6 +23,7 @@ namespace gemmsmith_kernels {
 struct TileCoord {
   int m;  // index of the tile (or cluster of tiles), not of the row
   int n;
+  int matrix;  // of the batch
 };
 
 struct Quotient {
@@ -60,7 +61,41 @@ __device__ __forceinline__ TileCoord tile_at(const GemmArgs& args, u32 index, u3
   const u32 major = (band.value & 1u) != 0 ? major_count - 1 - step.value : step.value;
   const u32 tile_m = along_m ? minor : major;
   const u32 tile_n = along_m ? major : minor;
-  return {static_cast<int>(tile_m), static_cast<int>(tile_n)};
+  return {static_cast<int>(tile_m), static_cast<int>(tile_n), 0};
+}
+
+// How many a kernel walks, and the `index`-th of them. Without kBatched the batch costs nothing.
+template <bool kBatched>
+__device__ __forceinline__ u32 tile_count(const GemmArgs& args, u32 count_m, u32 count_n) {
+  return count_m * count_n * (kBatched ? static_cast<u32>(args.batch) : 1u);
+}
+
+template <bool kBatched>
+__device__ __forceinline__ TileCoord tile_of_batch(const GemmArgs& args, u32 index, u32 count_m,
+                                                   u32 count_n) {
+  if constexpr (kBatched) {
+    const Quotient matrix = divide(index, count_m * count_n, args.matrix_reciprocal);
+    TileCoord tile = tile_at(args, matrix.rest, count_m, count_n);
+    tile.matrix = static_cast<int>(matrix.value);
+    return tile;
+  } else {
+    return tile_at(args, index, count_m, count_n);
+  }
+}
+
+// The arguments of one matrix's product. Elements have 2 bytes.
+template <bool kBatched>
+__device__ __forceinline__ decltype(auto) matrix_args(const GemmArgs& args, int matrix) {
+  if constexpr (kBatched) {
+    GemmArgs own = args;
+    own.a = static_cast<const u16*>(args.a) + matrix * args.stride_a;
+    own.b = static_cast<const u16*>(args.b) + matrix * args.stride_b;
+    own.c = static_cast<const u16*>(args.c) + matrix * args.stride_c;
+    own.d = static_cast<u16*>(args.d) + matrix * args.stride_d;
+    return own;
+  } else {
+    return (args);
+  }
 }
 
 }  // namespace gemmsmith_kernels

@@ -81,6 +81,7 @@ struct Matrix {
   std::uint64_t columns = 0;
   std::int64_t ld = 0;
   std::int32_t batch = 1;
+  std::int64_t stride = 0;
 };
 
 bool read_matrix(const RealBlas& real, cublasLtMatrixLayout_t layout, Matrix& matrix) {
@@ -89,7 +90,16 @@ bool read_matrix(const RealBlas& real, cublasLtMatrixLayout_t layout, Matrix& ma
          read(real, layout, CUBLASLT_MATRIX_LAYOUT_ROWS, matrix.rows) &&
          read(real, layout, CUBLASLT_MATRIX_LAYOUT_COLS, matrix.columns) &&
          read(real, layout, CUBLASLT_MATRIX_LAYOUT_LD, matrix.ld) &&
-         read(real, layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, matrix.batch);
+         read(real, layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, matrix.batch) &&
+         read(real, layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, matrix.stride);
+}
+
+// By number, since headers older than 12.9 lack the name: 0 for strides, else arrays of pointers.
+// Libraries that do not know it have strides only.
+bool is_pointer_array(const RealBlas& real, cublasLtMatrixLayout_t layout) {
+  constexpr auto kBatchMode = static_cast<cublasLtMatrixLayoutAttribute_t>(8);
+  std::uint32_t mode = 0;
+  return read(real, layout, kBatchMode, mode) && mode != 0;
 }
 
 // Attributes that change what is computed, and the value that changes nothing. One that the library
@@ -143,7 +153,7 @@ const char* reason_text(Reason reason) {
     case Reason::kAlgorithm:
       return "with an algorithm asked for by number";
     case Reason::kBatch:
-      return "of more than one product";
+      return "by arrays of pointers";
     case Reason::kMode:
       return "with a math mode, pointer mode or SM limit of their own";
     case Reason::kEpilogue:
@@ -192,7 +202,15 @@ GemmCall read_gemm(const RealBlas& real, cublasHandle_t handle, const GemmArgume
   if (arguments.algorithm != CUBLAS_GEMM_DEFAULT &&
       arguments.algorithm != CUBLAS_GEMM_DEFAULT_TENSOR_OP)
     first(call.reason, Reason::kAlgorithm);
-  if (arguments.batch != 1) first(call.reason, Reason::kBatch);
+  if (arguments.batch == kPointerArrays) first(call.reason, Reason::kBatch);
+  if (arguments.batch < 0) first(call.reason, Reason::kArguments);
+  if (arguments.batch == 0) first(call.reason, Reason::kEmpty);
+  if (arguments.batch > 1) {
+    problem.batch = arguments.batch;
+    problem.stride_a = arguments.stride_a;
+    problem.stride_b = arguments.stride_b;
+    problem.stride_c = problem.stride_d = arguments.stride_c;
+  }
   if (handle == nullptr) first(call.reason, Reason::kArguments);
   if (call.reason == Reason::kNone || call.reason == Reason::kBatch)
     first(call.reason, read_modes(real, handle, call));
@@ -275,8 +293,19 @@ GemmCall read_lt(const RealBlas& real, const LtArguments& arguments) {
       columns(a, transa) != rows(b, transb) || c.rows != d.rows || c.columns != d.columns)
     first(call.reason, Reason::kArguments);
   first(call.reason, check_sizes(problem));
-  for (const Matrix* matrix : {&a, &b, &c, &d})
-    if (matrix->batch != 1) first(call.reason, Reason::kBatch);
+  for (const cublasLtMatrixLayout_t layout :
+       {arguments.layout_a, arguments.layout_b, arguments.layout_c, arguments.layout_d})
+    if (is_pointer_array(real, layout)) first(call.reason, Reason::kBatch);
+  for (const Matrix* matrix : {&a, &b, &c})
+    if (matrix->batch != d.batch) first(call.reason, Reason::kArguments);
+  if (d.batch < 1) first(call.reason, Reason::kArguments);
+  if (d.batch > 1) {
+    problem.batch = d.batch;
+    problem.stride_a = a.stride;
+    problem.stride_b = b.stride;
+    problem.stride_c = c.stride;
+    problem.stride_d = d.stride;
+  }
   if (epilogue != CUBLASLT_EPILOGUE_DEFAULT) first(call.reason, Reason::kEpilogue);
   if (pointer_mode != CUBLASLT_POINTER_MODE_HOST && pointer_mode != CUBLASLT_POINTER_MODE_DEVICE)
     first(call.reason, Reason::kMode);

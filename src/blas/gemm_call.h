@@ -20,7 +20,7 @@ enum class Reason {
   kTypes,      // other than f16 or bf16 throughout
   kCompute,    // a compute type that plans do not have
   kAlgorithm,  // one asked for by number, or autotuning
-  kBatch,      // more than one product
+  kBatch,      // arrays of pointers
   kMode,       // a math or pointer mode, or a limit of SMs, that plans do not honour
   kEpilogue,   // of cuBLASLt
   kLayout,     // an order of cuBLASLt's that is not by column, or a descriptor that is not known
@@ -47,6 +47,9 @@ struct GemmCall {
   bool allows_vendor_plans = true;
 };
 
+// A number of products that is not looked at: arrays of pointers lie in device memory.
+constexpr std::int64_t kPointerArrays = -1;
+
 // What the cublas*gemm* functions are given.
 struct GemmArguments {
   cublasOperation_t transa, transb;
@@ -64,7 +67,8 @@ struct GemmArguments {
   std::int64_t ldc;
   int compute_type;
   int algorithm;
-  std::int64_t batch;
+  std::int64_t batch;  // products, or kPointerArrays
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
 };
 
 // Asks the real library for the handle's modes. `workspace` is what the program gave the handle.

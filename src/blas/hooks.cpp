@@ -153,38 +153,76 @@ GEMMSMITH_HGEMM(Hgemm_64, int64_t)
       return pass<&RealBlas::name>(caller, handle, transa, transb, m, n, k, alpha, A, type_a, lda, \
                                    stride_a, B, type_b, ldb, stride_b, beta, C, type_c, ldc,       \
                                    stride_c, batch, compute_type, algo);                           \
-    return gemm<&RealBlas::name>(                                                                  \
-        caller, handle,                                                                            \
-        {transa, transb, m, n, k, alpha, A, type_a, lda, B, type_b, ldb, beta, C, type_c, ldc,     \
-         static_cast<int>(compute_type), static_cast<int>(algo), batch},                           \
-        handle, transa, transb, m, n, k, alpha, A, type_a, lda, stride_a, B, type_b, ldb,          \
-        stride_b, beta, C, type_c, ldc, stride_c, batch, compute_type, algo);                      \
+    return gemm<&RealBlas::name>(caller, handle,                                                   \
+                                 {transa,                                                          \
+                                  transb,                                                          \
+                                  m,                                                               \
+                                  n,                                                               \
+                                  k,                                                               \
+                                  alpha,                                                           \
+                                  A,                                                               \
+                                  type_a,                                                          \
+                                  lda,                                                             \
+                                  B,                                                               \
+                                  type_b,                                                          \
+                                  ldb,                                                             \
+                                  beta,                                                            \
+                                  C,                                                               \
+                                  type_c,                                                          \
+                                  ldc,                                                             \
+                                  static_cast<int>(compute_type),                                  \
+                                  static_cast<int>(algo),                                          \
+                                  batch,                                                           \
+                                  stride_a,                                                        \
+                                  stride_b,                                                        \
+                                  stride_c},                                                       \
+                                 handle, transa, transb, m, n, k, alpha, A, type_a, lda, stride_a, \
+                                 B, type_b, ldb, stride_b, beta, C, type_c, ldc, stride_c, batch,  \
+                                 compute_type, algo);                                              \
   }
 GEMMSMITH_STRIDED_EX(GemmStridedBatchedEx, int)
 GEMMSMITH_STRIDED_EX(GemmStridedBatchedEx_64, int64_t)
 
-#define GEMMSMITH_HGEMM_STRIDED(name, Int)                                                        \
-  GEMMSMITH_HOOK cublasStatus_t cublas##name(                                                     \
-      cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, Int m, Int n,    \
-      Int k, const __half* alpha, const __half* A, Int lda, long long int stride_a,               \
-      const __half* B, Int ldb, long long int stride_b, const __half* beta, __half* C, Int ldc,   \
-      long long int stride_c, Int batch) {                                                        \
-    const void* const caller = GEMMSMITH_CALLER;                                                  \
-    if (is_left_alone())                                                                          \
-      return pass<&RealBlas::name>(caller, handle, transa, transb, m, n, k, alpha, A, lda,        \
-                                   stride_a, B, ldb, stride_b, beta, C, ldc, stride_c, batch);    \
-    return gemm<&RealBlas::name>(                                                                 \
-        caller, handle,                                                                           \
-        {transa, transb, m, n, k, alpha, A, CUDA_R_16F, lda, B, CUDA_R_16F, ldb, beta, C,         \
-         CUDA_R_16F, ldc, CUBLAS_COMPUTE_16F, CUBLAS_GEMM_DEFAULT, batch},                        \
-        handle, transa, transb, m, n, k, alpha, A, lda, stride_a, B, ldb, stride_b, beta, C, ldc, \
-        stride_c, batch);                                                                         \
+#define GEMMSMITH_HGEMM_STRIDED(name, Int)                                                         \
+  GEMMSMITH_HOOK cublasStatus_t cublas##name(                                                      \
+      cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, Int m, Int n,     \
+      Int k, const __half* alpha, const __half* A, Int lda, long long int stride_a,                \
+      const __half* B, Int ldb, long long int stride_b, const __half* beta, __half* C, Int ldc,    \
+      long long int stride_c, Int batch) {                                                         \
+    const void* const caller = GEMMSMITH_CALLER;                                                   \
+    if (is_left_alone())                                                                           \
+      return pass<&RealBlas::name>(caller, handle, transa, transb, m, n, k, alpha, A, lda,         \
+                                   stride_a, B, ldb, stride_b, beta, C, ldc, stride_c, batch);     \
+    return gemm<&RealBlas::name>(caller, handle, {transa,                                          \
+                                                  transb,                                          \
+                                                  m,                                               \
+                                                  n,                                               \
+                                                  k,                                               \
+                                                  alpha,                                           \
+                                                  A,                                               \
+                                                  CUDA_R_16F,                                      \
+                                                  lda,                                             \
+                                                  B,                                               \
+                                                  CUDA_R_16F,                                      \
+                                                  ldb,                                             \
+                                                  beta,                                            \
+                                                  C,                                               \
+                                                  CUDA_R_16F,                                      \
+                                                  ldc,                                             \
+                                                  CUBLAS_COMPUTE_16F,                              \
+                                                  CUBLAS_GEMM_DEFAULT,                             \
+                                                  batch,                                           \
+                                                  stride_a,                                        \
+                                                  stride_b,                                        \
+                                                  stride_c},                                       \
+                                 handle, transa, transb, m, n, k, alpha, A, lda, stride_a, B, ldb, \
+                                 stride_b, beta, C, ldc, stride_c, batch);                         \
   }
 GEMMSMITH_HGEMM_STRIDED(HgemmStridedBatched, int)
 GEMMSMITH_HGEMM_STRIDED(HgemmStridedBatched_64, int64_t)
 
 // Arrays of pointers in device memory: nothing here may look at them, so these are counted only,
-// whatever their number of products. -1 marks a number that is not looked at.
+// whatever their number of products.
 #define GEMMSMITH_BATCHED_EX(name, Int)                                                            \
   GEMMSMITH_HOOK cublasStatus_t cublas##name(                                                      \
       cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, Int m, Int n,     \
@@ -200,7 +238,8 @@ GEMMSMITH_HGEMM_STRIDED(HgemmStridedBatched_64, int64_t)
     return gemm<&RealBlas::name>(                                                                  \
         caller, handle,                                                                            \
         {transa, transb, m, n, k, alpha, nullptr, type_a, lda, nullptr, type_b, ldb, beta,         \
-         nullptr, type_c, ldc, static_cast<int>(compute_type), static_cast<int>(algo), -1},        \
+         nullptr, type_c, ldc, static_cast<int>(compute_type), static_cast<int>(algo),             \
+         kPointerArrays},                                                                          \
         handle, transa, transb, m, n, k, alpha, A, type_a, lda, B, type_b, ldb, beta, C, type_c,   \
         ldc, batch, compute_type, algo);                                                           \
   }
@@ -219,7 +258,7 @@ GEMMSMITH_BATCHED_EX(GemmBatchedEx_64, int64_t)
     return gemm<&RealBlas::name>(                                                                  \
         caller, handle,                                                                            \
         {transa, transb, m, n, k, alpha, nullptr, CUDA_R_16F, lda, nullptr, CUDA_R_16F, ldb, beta, \
-         nullptr, CUDA_R_16F, ldc, CUBLAS_COMPUTE_16F, CUBLAS_GEMM_DEFAULT, -1},                   \
+         nullptr, CUDA_R_16F, ldc, CUBLAS_COMPUTE_16F, CUBLAS_GEMM_DEFAULT, kPointerArrays},       \
         handle, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, batch);              \
   }
 GEMMSMITH_HGEMM_BATCHED(HgemmBatched, int)

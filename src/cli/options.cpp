@@ -76,7 +76,10 @@ CLI::Validator number_from(double least) {
 }
 
 void ProblemOptions::add_to(CLI::App& app) {
-  app.add_option("--mnk", mnk, "A shape M_N_K of row-major D, for example 64_4096_64; may be repeated")
+  app.add_option(
+         "--mnk", mnk,
+         "A shape M_N_K of row-major D, for example 64_4096_64, or of a batch M_N_KxBATCH; may be "
+         "repeated")
       ->take_all();
   app.add_option("--shapes", shapes, "A list of shapes: CSV with columns m,n,k or JSON Lines");
   app.add_option("--type", type, "Type of A, B, C and D: f16 or bf16 [" + type + "]");
@@ -89,6 +92,21 @@ void ProblemOptions::add_to(CLI::App& app) {
   app.add_option("--ldb", ldb, "Leading dimension of B in elements; 0: packed");
   app.add_option("--ldc", ldc, "Leading dimension of C in elements; 0: that of D");
   app.add_option("--ldd", ldd, "Leading dimension of D in elements; 0: packed");
+  app.add_option("--batch", batch, "Products in one call [1]");
+  const auto add_stride = [&app](const std::string& flag, std::int64_t& stride, const char* of) {
+    app.add_option_function<std::int64_t>(
+           flag, [&stride](const std::int64_t& value) { stride = value; },
+           fmt::format("Elements from one {} of the batch to the next; not given: dense", of))
+        ->check([](const std::string& text) -> std::string {
+          const auto value = parse_int64(text);
+          if (value && *value >= 0) return {};
+          return fmt::format("'{}': expected a whole number of at least 0", text);
+        });
+  };
+  add_stride("--stride-a", stride_a, "A (0: one A for all)");
+  add_stride("--stride-b", stride_b, "B (0: one B for all)");
+  add_stride("--stride-c", stride_c, "C (0: one C for all)");
+  add_stride("--stride-d", stride_d, "D");
   app.add_option("--alpha", alpha, "Factor of A * B [1]");
   app.add_option("--beta", beta, "Factor of C [0]");
 }
@@ -102,6 +120,11 @@ Result<Problem> ProblemOptions::defaults() const {
   problem.ldb = ldb;
   problem.ldc = ldc;
   problem.ldd = ldd;
+  problem.batch = batch;
+  problem.stride_a = stride_a;
+  problem.stride_b = stride_b;
+  problem.stride_c = stride_c;
+  problem.stride_d = stride_d;
   problem.alpha = alpha;
   problem.beta = beta;
   return problem;
@@ -140,6 +163,12 @@ std::string repeat_line(const Session& session, std::string_view verb, const Pro
   if (p.ldb != packed_ldb(p)) line += fmt::format(" --ldb {}", p.ldb);
   if (p.ldc != packed_ldd(p)) line += fmt::format(" --ldc {}", p.ldc);
   if (p.ldd != packed_ldd(p)) line += fmt::format(" --ldd {}", p.ldd);
+  if (p.is_batched()) {
+    if (p.stride_a != default_stride_a(p)) line += fmt::format(" --stride-a {}", p.stride_a);
+    if (p.stride_b != default_stride_b(p)) line += fmt::format(" --stride-b {}", p.stride_b);
+    if (p.stride_c != default_stride_c(p)) line += fmt::format(" --stride-c {}", p.stride_c);
+    if (p.stride_d != default_stride_d(p)) line += fmt::format(" --stride-d {}", p.stride_d);
+  }
   if (p.alpha != 1) line += fmt::format(" --alpha {}", p.alpha);
   if (p.beta != 0) line += fmt::format(" --beta {}", p.beta);
   return line;

@@ -53,7 +53,9 @@ std::int64_t vendor_workspace_bytes(const std::string& config, std::int64_t limi
 // and with the scalars that change nothing.
 int plainness(const Problem& p) {
   const bool is_packed = p.lda == packed_lda(p) && p.ldb == packed_ldb(p) &&
-                         p.ldc == packed_ldd(p) && p.ldd == packed_ldd(p);
+                         p.ldc == packed_ldd(p) && p.ldd == packed_ldd(p) &&
+                         p.stride_a == default_stride_a(p) && p.stride_b == default_stride_b(p) &&
+                         p.stride_c == default_stride_c(p) && p.stride_d == default_stride_d(p);
   return 2 * is_packed + (p.alpha == 1 && (p.beta == 0 || p.beta == 1));
 }
 

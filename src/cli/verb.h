@@ -49,6 +49,9 @@ struct ProblemOptions {
   std::string acc = "f32";
   std::string layout = "tn";
   std::int64_t lda = 0, ldb = 0, ldc = 0, ldd = 0;
+  std::int64_t batch = 1;
+  // kDense where not given.
+  std::int64_t stride_a = kDense, stride_b = kDense, stride_c = kDense, stride_d = kDense;
   float alpha = 1, beta = 0;
 
   void add_to(CLI::App& app);

@@ -16,8 +16,11 @@ std::string key_of(const Problem& problem) {
 }
 
 bool is_recordable(const Problem& problem) {
-  return problem.lda == packed_lda(problem) && problem.ldb == packed_ldb(problem) &&
-         problem.ldd == packed_ldd(problem) && problem.alpha == 1 && problem.beta == 0;
+  return !problem.grouped && problem.lda == packed_lda(problem) &&
+         problem.ldb == packed_ldb(problem) && problem.ldd == packed_ldd(problem) &&
+         problem.stride_a == default_stride_a(problem) &&
+         problem.stride_b == default_stride_b(problem) &&
+         problem.stride_d == default_stride_d(problem) && problem.alpha == 1 && problem.beta == 0;
 }
 
 }  // namespace

@@ -162,8 +162,12 @@ Result<Measurement> parse_row(std::string_view line, const std::string& file_nam
 }
 
 Result<void> check_holdable(const Measurement& row) {
+  if (row.problem.grouped)
+    return fail(ErrorCode::kBadInput, "a recording holds no groups; {} has some",
+                describe(row.problem));
   Problem packed = row.problem;
   packed.lda = packed.ldb = packed.ldc = packed.ldd = 0;
+  packed.stride_a = packed.stride_b = packed.stride_c = packed.stride_d = kDense;
   packed.alpha = 1;
   packed.beta = 0;
   packed.alignment = {};

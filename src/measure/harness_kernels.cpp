@@ -24,17 +24,34 @@ int type_code(DataType type) {
   return 2;
 }
 
-// Strides of A(i, l) and B(l, j) for any layout.
-struct Strides {
-  long long a_row, a_col, b_row, b_col;
-};
-Strides strides(const Problem& p) {
-  Strides s = {};
-  s.a_row = a_is_k_contiguous(p.layout) ? p.lda : 1;
-  s.a_col = a_is_k_contiguous(p.layout) ? 1 : p.lda;
-  s.b_row = b_is_k_contiguous(p.layout) ? 1 : p.ldb;
-  s.b_col = b_is_k_contiguous(p.layout) ? p.ldb : 1;
-  return s;
+using gemmsmith_kernels::Matrices;
+using gemmsmith_kernels::OperandStrides;
+
+// Of A(i, l) and B(l, j).
+OperandStrides strides_of_a(const Problem& p) {
+  const bool along_k = a_is_k_contiguous(p.layout);
+  return {along_k ? p.lda : 1, along_k ? 1 : p.lda, stored_a(p).stride};
+}
+OperandStrides strides_of_b(const Problem& p) {
+  const bool along_k = b_is_k_contiguous(p.layout);
+  return {along_k ? 1 : p.ldb, along_k ? p.ldb : 1, stored_b(p).stride};
+}
+
+Matrices matrices_of(const MatrixShape& shape) {
+  return {shape.rows, shape.cols, shape.ld, shape.batch, shape.stride};
+}
+
+std::int64_t count_of(const Matrices& shape) { return shape.batch * shape.rows * shape.cols; }
+
+// What to fill: each element once, so that its value does not depend on who comes last.
+Matrices fillable(const MatrixShape& shape) {
+  Matrices whole = matrices_of(shape);
+  if (shape.matrices_are_apart()) return whole;
+  if (shape.distinct() == 1) {
+    whole.batch = 1;
+    return whole;
+  }
+  return {1, shape.extent(), shape.extent(), 1, 0};
 }
 
 // cuLaunchKernel wants the address of each argument; the arguments live in the caller's frame.
@@ -88,11 +105,11 @@ Result<void> HarnessKernels::launch(CUfunction function, std::int64_t work, CUst
 Result<void> HarnessKernels::fill_normal(CUstream stream, CUdeviceptr data,
                                          const MatrixShape& shape, DataType type,
                                          std::uint64_t seed, std::uint64_t sequence) const {
-  long long rows = shape.rows, cols = shape.cols, ld = shape.ld;
+  Matrices matrices = fillable(shape);
   int code = type_code(type);
   unsigned long long s = seed, q = sequence;
-  Arguments arguments(data, rows, cols, ld, code, s, q);
-  return launch(fill_normal_, ceil_div(rows * cols, kThreads), stream, arguments.pointers,
+  Arguments arguments(data, matrices, code, s, q);
+  return launch(fill_normal_, ceil_div(count_of(matrices), kThreads), stream, arguments.pointers,
                 "filling an operand with random values");
 }
 
@@ -100,11 +117,11 @@ Result<void> HarnessKernels::fill_integers(CUstream stream, CUdeviceptr data,
                                            const MatrixShape& shape, DataType type, int low,
                                            int high, std::uint64_t seed,
                                            std::uint64_t sequence) const {
-  long long rows = shape.rows, cols = shape.cols, ld = shape.ld;
+  Matrices matrices = fillable(shape);
   int code = type_code(type);
   unsigned long long s = seed, q = sequence;
-  Arguments arguments(data, rows, cols, ld, code, low, high, s, q);
-  return launch(fill_integers_, ceil_div(rows * cols, kThreads), stream, arguments.pointers,
+  Arguments arguments(data, matrices, code, low, high, s, q);
+  return launch(fill_integers_, ceil_div(count_of(matrices), kThreads), stream, arguments.pointers,
                 "filling an operand with integers");
 }
 
@@ -120,11 +137,11 @@ Result<void> HarnessKernels::fill_pattern(CUstream stream, CUdeviceptr words, st
 Result<void> HarnessKernels::compare(CUstream stream, CUdeviceptr actual, CUdeviceptr expected,
                                      const MatrixShape& shape, DataType type, bool bitwise,
                                      CUdeviceptr report) const {
-  long long rows = shape.rows, cols = shape.cols, ld = shape.ld;
+  Matrices matrices = matrices_of(shape);
   int code = type_code(type);
   int bits = bitwise ? 1 : 0;
-  Arguments arguments(actual, ld, expected, ld, rows, cols, code, bits, report);
-  return launch(compare_exact_, ceil_div(rows * cols, kThreads), stream, arguments.pointers,
+  Arguments arguments(actual, expected, matrices, code, bits, report);
+  return launch(compare_exact_, ceil_div(count_of(matrices), kThreads), stream, arguments.pointers,
                 "comparing results");
 }
 
@@ -142,9 +159,9 @@ Result<void> HarnessKernels::check_guard(CUstream stream, CUdeviceptr base, cons
                                          CUdeviceptr report) const {
   CUdeviceptr buffer = base + static_cast<CUdeviceptr>(region.band_start);
   long long words = region.words(), offset = region.offset_words();
-  long long rows = shape.rows, cols = shape.cols, ld = shape.ld;
+  Matrices matrices = matrices_of(shape);
   unsigned short p = pattern;
-  Arguments arguments(buffer, words, offset, rows, cols, ld, p, report);
+  Arguments arguments(buffer, words, offset, matrices, p, report);
   return launch(check_guard_, ceil_div(words, kThreads), stream, arguments.pointers,
                 "checking guard words");
 }
@@ -153,23 +170,23 @@ Result<void> HarnessKernels::reference_sampled(CUstream stream, const Problem& p
                                                const plan::Operands& operands,
                                                CUdeviceptr positions, int samples, CUdeviceptr sums,
                                                CUdeviceptr magnitudes) const {
-  Strides s = strides(problem);
+  OperandStrides strides_a = strides_of_a(problem);
+  OperandStrides strides_b = strides_of_b(problem);
   int code = type_code(problem.type);
   long long k = problem.k;
   const void* a = operands.a;
   const void* b = operands.b;
-  Arguments arguments(a, s.a_row, s.a_col, b, s.b_row, s.b_col, code, k, positions, samples, sums,
-                      magnitudes);
+  Arguments arguments(a, strides_a, b, strides_b, code, k, positions, samples, sums, magnitudes);
   return launch(reference_sampled_, samples, stream, arguments.pointers,
                 "summing a reference in FP64");
 }
 
-Result<void> HarnessKernels::gather(CUstream stream, CUdeviceptr data, std::int64_t ld,
+Result<void> HarnessKernels::gather(CUstream stream, CUdeviceptr data, const MatrixShape& shape,
                                     DataType type, CUdeviceptr positions, int samples,
                                     CUdeviceptr values) const {
-  long long stride = ld;
+  Matrices matrices = matrices_of(shape);
   int code = type_code(type);
-  Arguments arguments(data, stride, code, positions, samples, values);
+  Arguments arguments(data, matrices, code, positions, samples, values);
   return launch(gather_sampled_, ceil_div(samples, kThreads), stream, arguments.pointers,
                 "gathering results");
 }
@@ -177,30 +194,32 @@ Result<void> HarnessKernels::gather(CUstream stream, CUdeviceptr data, std::int6
 Result<void> HarnessKernels::error_norms(CUstream stream, CUdeviceptr actual, CUdeviceptr expected,
                                          const MatrixShape& shape, DataType type,
                                          CUdeviceptr norms) const {
-  long long rows = shape.rows, cols = shape.cols, ld = shape.ld;
+  Matrices matrices = matrices_of(shape);
   int code = type_code(type);
-  Arguments arguments(actual, ld, expected, ld, rows, cols, code, norms);
-  return launch(error_norms_, ceil_div(rows * cols, kThreads), stream, arguments.pointers,
+  Arguments arguments(actual, expected, matrices, code, norms);
+  return launch(error_norms_, ceil_div(count_of(matrices), kThreads), stream, arguments.pointers,
                 "computing error norms");
 }
 
 Result<void> HarnessKernels::reference(CUstream stream, const Problem& problem,
                                        const plan::Operands& operands) const {
-  Strides s = strides(problem);
+  OperandStrides strides_a = strides_of_a(problem);
+  OperandStrides strides_b = strides_of_b(problem);
   const void* a = operands.a;
   const void* b = operands.b;
   const void* c = operands.c;
   void* d = operands.d;
   long long ldc = problem.ldc, ldd = problem.ldd;
+  long long stride_c = stored_c(problem).stride, stride_d = stored_d(problem).stride;
   int m = static_cast<int>(problem.m), n = static_cast<int>(problem.n),
-      k = static_cast<int>(problem.k);
+      k = static_cast<int>(problem.k), batch = static_cast<int>(problem.batch);
   float alpha = problem.alpha, beta = problem.beta;
   int code = type_code(problem.type);
   int double_sum = 1;
-  Arguments arguments(a, s.a_row, s.a_col, b, s.b_row, s.b_col, c, ldc, d, ldd, m, n, k, alpha,
-                      beta, code, double_sum);
+  Arguments arguments(a, strides_a, b, strides_b, c, ldc, stride_c, d, ldd, stride_d, m, n, k,
+                      batch, alpha, beta, code, double_sum);
   constexpr std::int64_t kTile = 16;
-  return launch(reference_gemm_, ceil_div(m, kTile) * ceil_div(n, kTile), stream,
+  return launch(reference_gemm_, batch * ceil_div(m, kTile) * ceil_div(n, kTile), stream,
                 arguments.pointers, "computing a reference");
 }
 

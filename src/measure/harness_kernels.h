@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "device/cuda.h"
+#include "kernels/parts/harness_args.cuh"
 #include "measure/operands.h"
 #include "problem/problem.h"
 
@@ -30,6 +31,7 @@ class HarnessKernels {
   static Result<HarnessKernels> load(const Driver& driver, const HarnessCubins& cubins,
                                      int sm_count);
 
+  // A batch whose matrices overlap is filled as a whole, padding included.
   Result<void> fill_normal(CUstream stream, CUdeviceptr data, const MatrixShape& shape,
                            DataType type, std::uint64_t seed, std::uint64_t sequence) const;
   Result<void> fill_integers(CUstream stream, CUdeviceptr data, const MatrixShape& shape,
@@ -44,16 +46,17 @@ class HarnessKernels {
                        CUdeviceptr report) const;
   Result<void> compare_words(CUstream stream, CUdeviceptr actual, CUdeviceptr expected,
                              std::int64_t count, CUdeviceptr report) const;
-  // Everything of the region but the matrix's elements must hold the pattern.
+  // Everything of the region but the matrices' elements must hold the pattern. Of a batch they must
+  // be apart.
   Result<void> check_guard(CUstream stream, CUdeviceptr base, const Region& region,
                            const MatrixShape& shape, std::uint16_t pattern,
                            CUdeviceptr report) const;
 
-  // FP64 sums of A(i, l) * B(l, j) and of their magnitudes at (i, j) pairs of 32-bit integers.
+  // FP64 sums of A(i, l) * B(l, j) and of their magnitudes at Positions.
   Result<void> reference_sampled(CUstream stream, const Problem& problem,
                                  const plan::Operands& operands, CUdeviceptr positions, int samples,
                                  CUdeviceptr sums, CUdeviceptr magnitudes) const;
-  Result<void> gather(CUstream stream, CUdeviceptr data, std::int64_t ld, DataType type,
+  Result<void> gather(CUstream stream, CUdeviceptr data, const MatrixShape& shape, DataType type,
                       CUdeviceptr positions, int samples, CUdeviceptr values) const;
   // Adds sum (actual - expected)^2 and sum expected^2 to two f64.
   Result<void> error_norms(CUstream stream, CUdeviceptr actual, CUdeviceptr expected,

@@ -37,10 +37,12 @@ json to_json(const Problem& p) {
           {"n", p.n},
           {"k", p.k},
           {"batch", p.batch},
+          {"grouped", p.grouped},
           {"type", name(p.type)},
           {"acc", name(p.accumulator)},
           {"layout", name(p.layout)},
           {"ld", {p.lda, p.ldb, p.ldc, p.ldd}},
+          {"stride", {p.stride_a, p.stride_b, p.stride_c, p.stride_d}},
           {"alpha", p.alpha},
           {"beta", p.beta},
           {"align", {p.alignment.a, p.alignment.b, p.alignment.c, p.alignment.d}}};
@@ -53,6 +55,7 @@ Result<Problem> read_problem(const json& value) {
     p.n = value.at("n").get<std::int64_t>();
     p.k = value.at("k").get<std::int64_t>();
     p.batch = value.at("batch").get<std::int64_t>();
+    p.grouped = value.at("grouped").get<bool>();
     GEMMSMITH_TRY(p.type, parse_data_type(value.at("type").get<std::string>()));
     GEMMSMITH_TRY(p.accumulator, parse_data_type(value.at("acc").get<std::string>()));
     GEMMSMITH_TRY(p.layout, parse_layout(value.at("layout").get<std::string>()));
@@ -61,6 +64,11 @@ Result<Problem> read_problem(const json& value) {
     p.ldb = ld[1];
     p.ldc = ld[2];
     p.ldd = ld[3];
+    const auto stride = value.at("stride").get<std::array<std::int64_t, 4>>();
+    p.stride_a = stride[0];
+    p.stride_b = stride[1];
+    p.stride_c = stride[2];
+    p.stride_d = stride[3];
     p.alpha = value.at("alpha").get<float>();
     p.beta = value.at("beta").get<float>();
     const auto align = value.at("align").get<std::array<int, 4>>();

@@ -63,6 +63,9 @@ Result<std::unique_ptr<ProblemBench>> ProblemBench::create(GpuSession& session,
                                                            const Problem& problem) {
   if (problem.is_empty() || problem.k == 0)
     return fail(ErrorCode::kUnsupported, "{}: nothing to measure", describe(problem));
+  if (problem.grouped)
+    return fail(ErrorCode::kUnsupported, "{}: groups are measured by bench_grouped alone",
+                describe(problem));
   std::unique_ptr<ProblemBench> bench(new ProblemBench(session, problem));
   GEMMSMITH_CHECK(bench->fill_operands());
   GEMMSMITH_CHECK(bench->tune_baseline());

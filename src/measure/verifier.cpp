@@ -36,9 +36,8 @@ Result<Verifier> Verifier::create(const Driver& driver, const HarnessKernels& ke
   GEMMSMITH_TRY(verifier.checks_, DeviceBuffer::allocate(driver, sizeof(Checks)));
   GEMMSMITH_TRY(verifier.checks_host_, PinnedBuffer::allocate(driver, sizeof(Checks)));
   GEMMSMITH_TRY(verifier.checks_clear_, PinnedBuffer::allocate(driver, sizeof(Checks)));
-  GEMMSMITH_TRY(
-      verifier.samples_,
-      DeviceBuffer::allocate(driver, kSamples * (2 * sizeof(std::int32_t) + 3 * sizeof(double))));
+  GEMMSMITH_TRY(verifier.samples_,
+                DeviceBuffer::allocate(driver, kSamples * (sizeof(Position) + 3 * sizeof(double))));
   GEMMSMITH_TRY(verifier.before_, Event::create(driver));
   GEMMSMITH_TRY(verifier.after_, Event::create(driver));
   const Checks clear = {};
@@ -130,26 +129,38 @@ Result<void> Verifier::prepare(const Problem& problem, Launch& vendor) {
   return compute_expected(vendor);
 }
 
-// Corners first: edges of ragged tiles are where kernels err.
-static std::vector<std::int32_t> draw_positions(const Problem& problem, int samples,
-                                                std::uint64_t seed) {
+// Corners first, of the first matrix and of the last: edges of ragged tiles are where kernels err.
+static std::vector<Verifier::Position> draw_positions(const Problem& problem, int samples,
+                                                      std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto m = static_cast<std::int32_t>(problem.m);
   const auto n = static_cast<std::int32_t>(problem.n);
-  std::vector<std::int32_t> positions = {0, 0, 0, n - 1, m - 1, 0, m - 1, n - 1};
+  const auto last = static_cast<std::int32_t>(problem.batch - 1);
+  std::vector<Verifier::Position> positions = {
+      {0, 0, 0}, {0, 0, n - 1}, {last, m - 1, 0}, {last, m - 1, n - 1}};
+  std::uniform_int_distribution<std::int32_t> matrix(0, last);
   std::uniform_int_distribution<std::int32_t> row(0, m - 1);
   std::uniform_int_distribution<std::int32_t> col(0, n - 1);
-  while (static_cast<int>(positions.size()) < 2 * samples) {
-    positions.push_back(row(random));
-    positions.push_back(col(random));
+  while (static_cast<int>(positions.size()) < samples) {
+    const std::int32_t in = last > 0 ? matrix(random) : 0;
+    const std::int32_t i = row(random);
+    positions.push_back({in, i, col(random)});
   }
   return positions;
 }
 
-Result<std::vector<double>> Verifier::gather_host(CUdeviceptr data, std::int64_t ld, int samples) {
+// "(3, 5)", of a batch "(3, 5) of matrix 7".
+static std::string place_text(const Problem& problem, const Verifier::Position& at) {
+  std::string text = fmt::format("({}, {})", at.row, at.col);
+  return problem.is_batched() ? text + fmt::format(" of matrix {}", at.matrix) : text;
+}
+
+Result<std::vector<double>> Verifier::gather_host(CUdeviceptr data, const MatrixShape& shape,
+                                                  int samples) {
   const CUdeviceptr positions = samples_.address();
-  const CUdeviceptr values = positions + kSamples * (8 + 2 * sizeof(double));
-  GEMMSMITH_CHECK(kernels_->gather(stream_, data, ld, problem_.type, positions, samples, values));
+  const CUdeviceptr values = positions + kSamples * (sizeof(Position) + 2 * sizeof(double));
+  GEMMSMITH_CHECK(
+      kernels_->gather(stream_, data, shape, problem_.type, positions, samples, values));
   std::vector<double> result(static_cast<std::size_t>(samples));
   GEMMSMITH_CHECK(
       copy_to_host(*driver_, result.data(), values, result.size() * sizeof(double), stream_));
@@ -157,13 +168,13 @@ Result<std::vector<double>> Verifier::gather_host(CUdeviceptr data, std::int64_t
 }
 
 Result<std::vector<ExactElement>> Verifier::sample(const plan::Operands& operands,
-                                                   const std::vector<std::int32_t>& positions) {
-  const int samples = static_cast<int>(positions.size() / 2);
+                                                   const std::vector<Position>& positions) {
+  const int samples = static_cast<int>(positions.size());
   const CUdeviceptr where = samples_.address();
-  const CUdeviceptr sums = where + kSamples * 8;
+  const CUdeviceptr sums = where + kSamples * sizeof(Position);
   const CUdeviceptr magnitudes = sums + kSamples * sizeof(double);
   GEMMSMITH_CHECK(copy_to_device(*driver_, where, positions.data(),
-                                 positions.size() * sizeof(std::int32_t), stream_));
+                                 positions.size() * sizeof(Position), stream_));
   GEMMSMITH_CHECK(
       kernels_->reference_sampled(stream_, problem_, operands, where, samples, sums, magnitudes));
   std::vector<double> host(2 * kSamples);
@@ -172,8 +183,9 @@ Result<std::vector<ExactElement>> Verifier::sample(const plan::Operands& operand
   for (std::size_t i = 0; i < elements.size(); ++i)
     elements[i] = {host[i], host[kSamples + i], 0.0};
   if (has_c()) {
-    GEMMSMITH_TRY(const std::vector<double> c,
-                  gather_host(reinterpret_cast<CUdeviceptr>(operands.c), problem_.ldc, samples));
+    GEMMSMITH_TRY(
+        const std::vector<double> c,
+        gather_host(reinterpret_cast<CUdeviceptr>(operands.c), stored_c(problem_), samples));
     for (std::size_t i = 0; i < elements.size(); ++i) elements[i].c = c[i];
   }
   return elements;
@@ -181,8 +193,9 @@ Result<std::vector<ExactElement>> Verifier::sample(const plan::Operands& operand
 
 Result<bool> Verifier::samples_match(const Region& expected,
                                      const std::vector<ExactElement>& elements) {
-  GEMMSMITH_TRY(const std::vector<double> values,
-                gather_host(at(expected.start), problem_.ldd, static_cast<int>(elements.size())));
+  GEMMSMITH_TRY(
+      const std::vector<double> values,
+      gather_host(at(expected.start), stored_d(problem_), static_cast<int>(elements.size())));
   for (std::size_t i = 0; i < elements.size(); ++i) {
     // The sums are integers, so rounding to f32 in between changes nothing below 2^24.
     if (values[i] != round_to_type(exact_value(problem_, elements[i]), problem_.type)) return false;
@@ -253,12 +266,11 @@ Result<void> Verifier::enqueue_checks(Launch& launch, Effort effort) {
   GEMMSMITH_CHECK(check_inputs(random_, 3));
   GEMMSMITH_CHECK(kernels.error_norms(stream_, at(d_.start), at(expected_random_.start), shape,
                                       p.type, check_field(offsetof(Checks, norms))));
-  GEMMSMITH_CHECK(
-      check(*driver_,
-            driver_->MemcpyHtoDAsync_v2(samples_.address(), positions_.data(),
-                                        positions_.size() * sizeof(std::int32_t), stream_),
-            "sending sample positions"));
-  GEMMSMITH_CHECK(kernels.gather(stream_, at(d_.start), p.ldd, p.type, samples_.address(), kSamples,
+  GEMMSMITH_CHECK(check(*driver_,
+                        driver_->MemcpyHtoDAsync_v2(samples_.address(), positions_.data(),
+                                                    positions_.size() * sizeof(Position), stream_),
+                        "sending sample positions"));
+  GEMMSMITH_CHECK(kernels.gather(stream_, at(d_.start), shape, p.type, samples_.address(), kSamples,
                                  check_field(offsetof(Checks, values))));
   if (effort == Effort::kFull) {
     GEMMSMITH_CHECK(poison(d_repeat_));
@@ -337,7 +349,7 @@ Result<Verdict> Verifier::judge(Launch& launch, Effort effort) {
   if (checks.exact.count != 0) {
     const Result<std::string> why = explain_mismatch(launch);
     wrong(fmt::format("integers: {} of {} elements wrong; {}", checks.exact.count,
-                      problem_.m * problem_.n,
+                      problem_.batch * problem_.m * problem_.n,
                       why ? *why : "run once more, it failed: " + why.error().what));
     // What fails here is the candidate's to pay for, too; it leaves other integers behind.
     if (!why) {
@@ -348,9 +360,8 @@ Result<Verdict> Verifier::judge(Launch& launch, Effort effort) {
   }
   if (!(verdict.bound_ratio <= 1))  // NaN counts as wrong
     return wrong(
-        fmt::format("bound: element ({}, {}) is {:g}, FP64 says {:g}, {:.3g} times the "
-                    "error bound",
-                    positions_[2 * worst], positions_[2 * worst + 1], checks.values[worst],
+        fmt::format("bound: element {} is {:g}, FP64 says {:g}, {:.3g} times the error bound",
+                    place_text(problem_, positions_[worst]), checks.values[worst],
                     exact_value(problem_, random_elements_[worst]), verdict.bound_ratio));
   if (checks.norms[0] != checks.norms[0]) return wrong("norm: the result holds NaN");
   if (norm_is_barred(problem_) && verdict.relative_error >= kMaxRelativeError)
@@ -359,7 +370,7 @@ Result<Verdict> Verifier::judge(Launch& launch, Effort effort) {
   if (effort == Effort::kFull && checks.repeat.count != 0) {
     verdict.status = Status::kNondeterministic;
     verdict.detail = fmt::format("{} of {} elements differ between two runs", checks.repeat.count,
-                                 problem_.m * problem_.n);
+                                 problem_.batch * problem_.m * problem_.n);
   }
   return verdict;
 }
@@ -382,17 +393,20 @@ Result<std::string> Verifier::explain_mismatch(Launch& launch) {
   };
   GEMMSMITH_TRY(const Report found, compare_with(expected_exact_));
   if (found.count == 0) return std::string("a second run was right");
-  const auto row = static_cast<std::int64_t>(found.first) / shape.cols;
-  const auto col = static_cast<std::int64_t>(found.first) % shape.cols;
-  const std::int64_t offset = (row * shape.ld + col) * 2;
+  const std::int64_t rows = static_cast<std::int64_t>(found.first) / shape.cols;
+  const Position first = {
+      static_cast<std::int32_t>(rows / shape.rows), static_cast<std::int32_t>(rows % shape.rows),
+      static_cast<std::int32_t>(static_cast<std::int64_t>(found.first) % shape.cols)};
+  const std::int64_t offset = (first.matrix * shape.stride + first.row * shape.ld + first.col) * 2;
   std::uint16_t actual = 0;
   std::uint16_t expected = 0;
   GEMMSMITH_CHECK(copy_to_host(*driver_, &actual, at(d_.start + offset), 2, stream_));
   GEMMSMITH_CHECK(
       copy_to_host(*driver_, &expected, at(expected_exact_.start + offset), 2, stream_));
-  std::string text = is_poison(actual) ? fmt::format("first ({}, {}) was never written", row, col)
-                                       : fmt::format("first ({}, {}) is 0x{:04x}, not 0x{:04x}",
-                                                     row, col, actual, expected);
+  const std::string place = place_text(problem_, first);
+  std::string text = is_poison(actual) ? fmt::format("first {} was never written", place)
+                                       : fmt::format("first {} is 0x{:04x}, not 0x{:04x}", place,
+                                                     actual, expected);
   if (problem_.accumulator != DataType::kF32 || problem_.flop() > kNaivePatienceFlop) return text;
 
   GEMMSMITH_CHECK(fill_inputs(exact_, true, {-1, 1}));
@@ -433,12 +447,12 @@ Result<Verdict> Verifier::check_timed(std::size_t prepared) {
   GEMMSMITH_CHECK(copy_to_device(*driver_, checks_.address(), checks_clear_.pointer(),
                                  sizeof(Checks), stream_));
   GEMMSMITH_CHECK(copy_to_device(*driver_, samples_.address(), timed_positions_.data(),
-                                 timed_positions_.size() * sizeof(std::int32_t), stream_));
+                                 timed_positions_.size() * sizeof(Position), stream_));
   GEMMSMITH_CHECK(kernels_->check_guard(stream_, base, timed_layout_.d, stored_d(problem_), kPoison,
                                         check_field(offsetof(Checks, guard_random))));
   GEMMSMITH_CHECK(kernels_->gather(stream_, base + static_cast<CUdeviceptr>(timed_layout_.d.start),
-                                   problem_.ldd, problem_.type, samples_.address(), kTimedSamples,
-                                   check_field(offsetof(Checks, values))));
+                                   stored_d(problem_), problem_.type, samples_.address(),
+                                   kTimedSamples, check_field(offsetof(Checks, values))));
   Checks checks;
   GEMMSMITH_CHECK(copy_to_host(*driver_, &checks, checks_.address(), sizeof(Checks), stream_));
   Verdict verdict;
@@ -453,9 +467,9 @@ Result<Verdict> Verifier::check_timed(std::size_t prepared) {
     const double error = std::abs(checks.values[i] - exact_value(problem_, timed.elements[i]));
     if (error <= error_bound(problem_, timed.elements[i])) continue;
     verdict.status = Status::kWrong;
-    verdict.detail = fmt::format("while timed: element ({}, {}) is {:g}, FP64 says {:g}",
-                                 timed_positions_[2 * i], timed_positions_[2 * i + 1],
-                                 checks.values[i], exact_value(problem_, timed.elements[i]));
+    verdict.detail = fmt::format("while timed: element {} is {:g}, FP64 says {:g}",
+                                 place_text(problem_, timed_positions_[i]), checks.values[i],
+                                 exact_value(problem_, timed.elements[i]));
     return verdict;
   }
   return verdict;

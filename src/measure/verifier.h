@@ -31,6 +31,8 @@ enum class Effort { kQuick, kFull };
 
 class Verifier {
  public:
+  using Position = gemmsmith_kernels::Position;
+
   static Result<Verifier> create(const Driver& driver, const HarnessKernels& kernels,
                                  CUstream stream, std::uint64_t seed);
 
@@ -80,8 +82,8 @@ class Verifier {
   Result<void> compute_expected(Launch& vendor);
   Result<bool> samples_match(const Region& expected, const std::vector<ExactElement>& elements);
   Result<std::vector<ExactElement>> sample(const plan::Operands& operands,
-                                           const std::vector<std::int32_t>& positions);
-  Result<std::vector<double>> gather_host(CUdeviceptr data, std::int64_t ld, int samples);
+                                           const std::vector<Position>& positions);
+  Result<std::vector<double>> gather_host(CUdeviceptr data, const MatrixShape& shape, int samples);
   Result<void> enqueue_checks(Launch& launch, Effort effort);
   Result<Verdict> judge(Launch& launch, Effort effort);
   // An Error where the launch, or something after it, fails.
@@ -107,7 +109,7 @@ class Verifier {
   std::int64_t used_bytes_ = 0;
   Inputs exact_, random_;
   Region d_, d_repeat_, expected_exact_, expected_random_;
-  std::vector<std::int32_t> positions_;
+  std::vector<Position> positions_;
   std::vector<ExactElement> random_elements_;
   bool inputs_suspect_ = false;
 
@@ -119,7 +121,7 @@ class Verifier {
 
   void* timed_base_ = nullptr;
   OperandLayout timed_layout_;
-  std::vector<std::int32_t> timed_positions_;
+  std::vector<Position> timed_positions_;
   std::vector<TimedSet> timed_sets_;
 };
 

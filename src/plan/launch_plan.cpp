@@ -24,10 +24,15 @@ constexpr int kPortableCluster = 8;           // larger clusters must be asked f
 Result<void> check_strides(const LaunchRecipe& recipe, const Problem& problem) {
   const std::int64_t unit = kLoadBytes / size_bytes(problem.type);
   const auto check = [&](const char* operand, const MatrixShape& shape) -> Result<void> {
-    if (shape.rows <= 1 || shape.ld % unit == 0) return {};
-    return fail(ErrorCode::kUnsupported,
-                "the kernel cannot launch on {}: ld{} {} is not a multiple of {} elements",
-                describe(problem), operand, shape.ld, unit);
+    if (shape.rows > 1 && shape.ld % unit != 0)
+      return fail(ErrorCode::kUnsupported,
+                  "the kernel cannot launch on {}: ld{} {} is not a multiple of {} elements",
+                  describe(problem), operand, shape.ld, unit);
+    if (shape.batch > 1 && shape.stride % unit != 0)
+      return fail(ErrorCode::kUnsupported,
+                  "the kernel cannot launch on {}: stride_{} {} is not a multiple of {} elements",
+                  describe(problem), operand, shape.stride, unit);
+    return {};
   };
   const bool wide_a = recipe.element_loads == 0 && (recipe.pack & kPackA) == 0;
   const bool wide_b = recipe.element_loads == 0 && (recipe.pack & kPackB) == 0;
@@ -65,6 +70,7 @@ void fill_order(const LaunchRecipe& recipe, gemmsmith_kernels::GemmArgs& args) {
   args.band_reciprocal = reciprocal(group * major_count);
   args.width_reciprocal = reciprocal(group);
   args.last_width_reciprocal = reciprocal(left == 0 ? group : left);
+  args.matrix_reciprocal = reciprocal(count_m * count_n);
   args.split_reciprocal = reciprocal(static_cast<unsigned>(args.split_k));
 }
 
@@ -85,6 +91,14 @@ void fill_args(const LaunchRecipe& recipe, const Problem& problem,
   args.raster = recipe.raster;
   args.split_k = recipe.split_k;
   args.prefetch_k_tiles = recipe.prefetch_k_tiles;
+  args.batch = static_cast<int>(problem.batch);
+  if (problem.grouped) args.stride_b = problem.stride_b;
+  if (problem.is_batched()) {
+    args.stride_a = problem.stride_a;
+    args.stride_b = problem.stride_b;
+    args.stride_c = problem.stride_c;
+    args.stride_d = problem.stride_d;
+  }
   fill_order(recipe, args);
 }
 
@@ -100,6 +114,12 @@ void settle_stride(TensorMapShape& map) {
   if (map.rows <= 1) map.ld = round_up(map.columns, kBoxColumns);
 }
 
+// An operand that the whole batch shares is one matrix, whose stride is not used either.
+void add_matrices(const MatrixShape& operand, TensorMapShape& map) {
+  map.matrices = operand.distinct();
+  map.stride = map.matrices == 1 ? map.rows * map.ld : operand.stride;
+}
+
 void fill_maps(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& plan) {
   if (!recipe.has_tensor_maps()) return;
   plan.has_tensor_maps = true;
@@ -109,14 +129,20 @@ void fill_maps(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& p
                            recipe.box_rows_b, recipe.box_columns_b);
   settle_stride(plan.map_a);
   settle_stride(plan.map_b);
+  if (problem.is_batched()) add_matrices(stored_a(problem), plan.map_a);
+  if (problem.is_batched() || problem.grouped) add_matrices(stored_b(problem), plan.map_b);
   if (!recipe.stores_by_tma()) return;
   plan.stores_by_tma = true;
   plan.map_d = {problem.m, problem.n, problem.ldd, recipe.box_rows_d, recipe.box_columns_d};
   settle_stride(plan.map_d);
+  if (problem.is_batched()) add_matrices(stored_d(problem), plan.map_d);
 }
 
 Result<void> add_packing(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& plan) {
   if (recipe.pack == 0) return {};
+  if (problem.is_batched() || problem.grouped)
+    return fail(ErrorCode::kUnsupported, "the kernel cannot launch on {}: it packs single matrices",
+                describe(problem));
   plan.packing = make_packing(recipe.pack, problem, round_up(plan.workspace_bytes, kCopyAlignment));
   plan.workspace_bytes = plan.packing.end;
   // The kernel counts chunks in 32 bits; and nobody gives so much workspace.
@@ -142,27 +168,32 @@ CUtensorMapSwizzle swizzle_of(int row_bytes) {
 Result<void> encode(const Driver& driver, const TensorMapShape& shape, DataType type,
                     const void* pointer, const char* operand, TensorMap& map) {
   const int element_bytes = size_bytes(type);
-  const std::array<cuuint64_t, 2> sizes = {static_cast<cuuint64_t>(shape.columns),
-                                           static_cast<cuuint64_t>(shape.rows)};
-  const std::array<cuuint64_t, 1> strides = {static_cast<cuuint64_t>(shape.ld * element_bytes)};
-  const std::array<cuuint32_t, 2> box = {static_cast<cuuint32_t>(shape.box_columns),
-                                         static_cast<cuuint32_t>(shape.box_rows)};
-  const std::array<cuuint32_t, 2> steps = {1, 1};
+  const std::array<cuuint64_t, 3> sizes = {static_cast<cuuint64_t>(shape.columns),
+                                           static_cast<cuuint64_t>(shape.rows),
+                                           static_cast<cuuint64_t>(shape.matrices)};
+  const std::array<cuuint64_t, 2> strides = {static_cast<cuuint64_t>(shape.ld * element_bytes),
+                                             static_cast<cuuint64_t>(shape.stride * element_bytes)};
+  const std::array<cuuint32_t, 3> box = {static_cast<cuuint32_t>(shape.box_columns),
+                                         static_cast<cuuint32_t>(shape.box_rows), 1};
+  const std::array<cuuint32_t, 3> steps = {1, 1, 1};
   CUtensorMap encoded = {};  // not in place: CUDA 13 aligns its type to 128 bytes
   const CUresult result = driver.TensorMapEncodeTiled(
       &encoded,
       type == DataType::kBf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-      2, const_cast<void*>(pointer), sizes.data(), strides.data(), box.data(), steps.data(),
-      CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(shape.box_columns * element_bytes),
-      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      shape.matrices > 0 ? 3 : 2, const_cast<void*>(pointer), sizes.data(), strides.data(),
+      box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+      swizzle_of(shape.box_columns * element_bytes), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) {
     std::memcpy(&map, &encoded, sizeof map);
     return {};
   }
-  return fail(ErrorCode::kDevice,
-              "cannot encode the tensor map of {} ({} x {}, ld {}, box {} x {}): {}", operand,
-              shape.rows, shape.columns, shape.ld, shape.box_rows, shape.box_columns,
-              describe(driver, result));
+  return fail(
+      ErrorCode::kDevice, "cannot encode the tensor map of {} ({} x {}, ld {}{}, box {} x {}): {}",
+      operand, shape.rows, shape.columns, shape.ld,
+      shape.matrices > 0 ? fmt::format(", {} matrices, stride {}", shape.matrices, shape.stride)
+                         : "",
+      shape.box_rows, shape.box_columns, describe(driver, result));
 }
 
 Result<void> check_pointer(const void* pointer, int alignment, const char* operand) {
@@ -300,13 +331,19 @@ Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& p
   GEMMSMITH_CHECK(check_strides(recipe, problem));
   LaunchPlan plan;
   fill_args(recipe, problem, plan.args);
-  const std::int64_t clusters =
-      ceil_div(plan.args.tiles_m, recipe.cluster_m) * ceil_div(plan.args.tiles_n, recipe.cluster_n);
+  // Each group may leave a tile that is not full: an upper bound.
+  const std::int64_t tiles_m =
+      plan.args.tiles_m + (problem.grouped ? std::min(problem.batch, problem.m) : 0);
+  const std::int64_t matrix_clusters =
+      ceil_div(tiles_m, recipe.cluster_m) * ceil_div(plan.args.tiles_n, recipe.cluster_n);
+  const std::int64_t matrices = problem.is_batched() ? problem.batch : 1;
   // Kernels count tiles in 32 bits, a step beyond the last one included.
-  if (clusters > kMaxCtas / recipe.cluster())
-    return fail(ErrorCode::kUnsupported, "{} has {} tiles of {}x{}: more than a grid can count",
-                describe(problem), clusters * recipe.cluster_m * recipe.cluster_n, recipe.tile_m,
-                recipe.tile_n);
+  if (matrix_clusters > kMaxCtas / recipe.cluster() / matrices)
+    return fail(
+        ErrorCode::kUnsupported, "{} has {}{} tiles of {}x{}: more than a grid can count",
+        describe(problem), problem.is_batched() ? fmt::format("{} times ", problem.batch) : "",
+        matrix_clusters * recipe.cluster_m * recipe.cluster_n, recipe.tile_m, recipe.tile_n);
+  const std::int64_t clusters = matrix_clusters * matrices;
   const std::int64_t ctas = clusters * recipe.cluster();
   plan.persistent = recipe.resident_ctas > 0;
   plan.grid = static_cast<unsigned>(
@@ -317,6 +354,7 @@ Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& p
   if (recipe.uses_workspace()) GEMMSMITH_CHECK(add_workspace(recipe, problem, clusters, plan));
   plan.programmatic = recipe.programmatic == 1;
   plan.type = problem.type;
+  plan.grouped = problem.grouped;
   fill_maps(recipe, problem, plan);
   const int element_bytes = size_bytes(problem.type);
   GEMMSMITH_CHECK(add_packing(recipe, problem, plan));
@@ -332,6 +370,8 @@ Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Ope
   GEMMSMITH_CHECK(check_pointer(operands.a, plan.needs.a, "A"));
   GEMMSMITH_CHECK(check_pointer(operands.b, plan.needs.b, "B"));
   GEMMSMITH_CHECK(check_pointer(operands.d, plan.needs.d, "D"));
+  if (plan.grouped)
+    GEMMSMITH_CHECK(check_pointer(operands.group_ends, sizeof *operands.group_ends, "group_ends"));
   const bool may_read_c = plan.args.beta != 0 || plan.args.beta_device != nullptr;
   if (may_read_c || operands.c != nullptr)
     GEMMSMITH_CHECK(check_pointer(operands.c, plan.needs.c, "C"));
@@ -341,6 +381,7 @@ Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Ope
   bound.args.b = operands.b;
   bound.args.c = operands.c;
   bound.args.d = operands.d;
+  bound.args.group_ends = operands.group_ends;
   bound.pack = plan.packing.args;
   set_sources(plan.packing, operands.a, operands.b, bound.pack);
   if (plan.has_tensor_maps && !plan.packing.packs_a)

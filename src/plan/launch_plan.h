@@ -16,13 +16,15 @@ namespace gemmsmith::plan {
 
 // What cuTensorMapEncodeTiled needs besides the base pointer: a row-major rows x columns matrix
 // seen in boxes of box_rows x box_columns elements. The swizzle spans one row of the box: 128, 64
-// or 32 bytes, none for 16.
+// or 32 bytes, none for 16. A batch's map has its matrices as a third dimension.
 struct TensorMapShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t ld = 0;  // elements
   int box_rows = 0;
   int box_columns = 0;
+  std::int64_t matrices = 0;  // 0: a map of two dimensions
+  std::int64_t stride = 0;    // elements from one matrix to the next
 };
 
 struct LaunchPlan {
@@ -33,6 +35,7 @@ struct LaunchPlan {
   unsigned shared_bytes = 0;
   bool programmatic = false;  // programmatic dependent launch
   bool has_tensor_maps = false;
+  bool grouped = false;  // Operands::group_ends is read
   DataType type = DataType::kF16;
   TensorMapShape map_a, map_b, map_d;
   bool stores_by_tma = false;        // map_d is used
@@ -48,8 +51,9 @@ struct LaunchPlan {
 Result<LaunchPlan> make_launch_plan(const Config& config, const Problem& problem,
                                     const Target& target);
 
-// The launch of a recipe on a problem: arithmetic only. Fails (kUnsupported) where the problem is
-// empty, has more tiles than a grid can count, or has strides the recipe's loads cannot take.
+// The launch of a recipe on a problem whose signature its kernel was compiled for: arithmetic only.
+// Fails (kUnsupported) where the problem is empty, has more tiles than a grid can count, or has
+// strides the recipe's loads cannot take.
 Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& problem);
 
 struct Operands {
@@ -57,6 +61,8 @@ struct Operands {
   const void* b = nullptr;
   const void* c = nullptr;
   void* d = nullptr;
+  // Of a grouped problem, on the device: where each group's rows end.
+  const std::int32_t* group_ends = nullptr;
 };
 
 // Counters that a launch may need at most: 4 warps of each of 2 consumers, a tile for every second

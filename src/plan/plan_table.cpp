@@ -106,7 +106,8 @@ bool is_sound(const PlanKey& key) {
          key.type <= static_cast<int>(DataType::kF32) &&
          key.accumulator <= static_cast<int>(DataType::kF32) &&
          key.layout <= static_cast<int>(Layout::kTT) &&
-         key.epilogue <= static_cast<std::uint32_t>(Epilogue::kGeneral);
+         key.epilogue <= static_cast<std::uint8_t>(Epilogue::kGeneral) && key.grouped <= 1 &&
+         key.reserved == 0;
 }
 
 bool is_within(std::int32_t value, std::int32_t low, std::int32_t high) {
@@ -259,15 +260,24 @@ PlanKey key_of(const Problem& problem) {
   key.accumulator = static_cast<std::uint8_t>(problem.accumulator);
   key.layout = static_cast<std::uint8_t>(problem.layout);
   const auto operand = [&](int place, int alignment, const MatrixShape& shape) {
-    const std::int64_t stride = shape.rows > 1 ? shape.ld * size_bytes(problem.type) : 0;
-    const unsigned bits = alignment_class(alignment, stride);
+    const std::int64_t rows_apart = shape.rows > 1 ? shape.ld : 0;
+    const std::int64_t matrices_apart = shape.batch > 1 ? shape.stride : 0;
+    // The lowest bit of either decides.
+    const unsigned bits =
+        alignment_class(alignment, (rows_apart | matrices_apart) * size_bytes(problem.type));
     key.alignment = static_cast<std::uint8_t>(key.alignment | bits << (2 * place));
   };
   operand(0, problem.alignment.a, stored_a(problem));
   operand(1, problem.alignment.b, stored_b(problem));
   if (problem.beta != 0) operand(2, problem.alignment.c, stored_c(problem));
   operand(3, problem.alignment.d, stored_d(problem));
-  key.epilogue = static_cast<std::uint32_t>(epilogue_of(problem.alpha, problem.beta));
+  key.epilogue = static_cast<std::uint8_t>(epilogue_of(problem.alpha, problem.beta));
+  if (problem.grouped) {
+    key.grouped = 1;
+    constexpr std::uint32_t kMost = std::numeric_limits<std::int32_t>::max();
+    key.m = static_cast<std::int32_t>(
+        std::min(kMost, std::bit_ceil(static_cast<std::uint32_t>(problem.m))));
+  }
   return key;
 }
 

@@ -26,8 +26,8 @@ enum class Epilogue : std::uint32_t {
 };
 Epilogue epilogue_of(float alpha, float beta);
 
-// What a plan is found by. Leading dimensions are not part of it: a plan for the packed problem
-// serves padded ones of the same alignment class as well.
+// What a plan is found by. Leading dimensions and strides are not part of it: a plan for the packed
+// problem serves padded ones, and shared operands, of the same alignment class as well.
 struct PlanKey {
   std::int32_t m = 0;
   std::int32_t n = 0;
@@ -36,10 +36,12 @@ struct PlanKey {
   std::uint8_t type = 0;         // DataType
   std::uint8_t accumulator = 0;  // DataType
   std::uint8_t layout = 0;       // Layout
-  // Two bits each for A, B, C, D from the lowest: base pointer and leading dimension are both
-  // multiples of 16 bytes (0), 8 (1), 4 (2), 2 (3). C's are 0 where beta is 0.
+  // Two bits each for A, B, C, D from the lowest: base pointer, leading dimension and a batch's
+  // stride are all multiples of 16 bytes (0), 8 (1), 4 (2), 2 (3). C's are 0 where beta is 0.
   std::uint8_t alignment = 0;
-  std::uint32_t epilogue = 0;  // Epilogue
+  std::uint8_t epilogue = 0;  // Epilogue
+  std::uint8_t grouped = 0;   // 1: `batch` groups of at most m rows in all, m a power of two
+  std::uint16_t reserved = 0;
 
   auto operator<=>(const PlanKey&) const = default;
 };
@@ -47,7 +49,8 @@ struct PlanKey {
 // Of PlanKey::alignment.
 constexpr std::uint8_t kAlignmentOfC = 3U << 4;
 
-// By the problem's scalars, its leading dimensions and the alignment it promises.
+// By the problem's scalars, its leading dimensions and the alignment it promises. A grouped
+// problem's rows are rounded up to a power of two: one plan serves all numbers up to it.
 PlanKey key_of(const Problem& problem);
 
 enum class PlanSource : std::uint32_t { kKernel = 0, kVendor = 1 };

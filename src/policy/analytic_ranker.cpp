@@ -103,7 +103,8 @@ class LaunchVariants {
     const auto count = [](std::int64_t size, int tile) {
       return static_cast<double>((size + tile - 1) / tile);
     };
-    return count(problem_.m, config.at("tile_m")) * count(problem_.n, config.at("tile_n"));
+    return count(problem_.m, config.at("tile_m")) * count(problem_.n, config.at("tile_n")) *
+           static_cast<double>(problem_.is_batched() ? problem_.batch : 1);
   }
 
   // Asking L2 early gains where operands are small, so that waiting for the first ones is much of a
@@ -118,6 +119,7 @@ class LaunchVariants {
 
   // What must be packed, and with it what may gain by it.
   std::vector<int> packs() const {
+    if (problem_.is_batched() || problem_.grouped) return {0};
     const int must = needed_pack(problem_);
     const int may = useful_pack(problem_);
     if (must == may) return {must};

@@ -118,7 +118,8 @@ Facts facts_of(const Problem& problem, const Config& config, const Target& targe
   };
   facts.tiles_m = tiles(problem.m, kernel.tile_m, kernel.cluster_m);
   facts.tiles_n = tiles(problem.n, kernel.tile_n, kernel.cluster_n);
-  facts.tiles = facts.tiles_m * facts.tiles_n;
+  facts.tiles =
+      facts.tiles_m * facts.tiles_n * static_cast<double>(problem.is_batched() ? problem.batch : 1);
   facts.ctas = facts.tiles * kernel.split_k;
   const int by_shared = target.shared_bytes_per_sm / (kernel.shared_bytes + 1024);
   const int by_threads = target.max_threads_per_sm / std::max(kernel.threads, 32);
@@ -143,8 +144,8 @@ double multicast_saving(const Facts& f) {
 }
 
 double split_traffic(const Facts& f) {
-  const double partials = static_cast<double>(f.problem.m) * static_cast<double>(f.problem.n) * 4 *
-                          (f.kernel.split_k - 1);
+  const double partials = static_cast<double>(f.problem.m) * static_cast<double>(f.problem.n) *
+                          static_cast<double>(f.problem.batch) * 4 * (f.kernel.split_k - 1);
   return std::log1p(partials / std::max(f.problem.min_bytes(), 1.0));
 }
 

@@ -133,7 +133,8 @@ Grid make_grid(const Problem& problem, const KernelShape& kernel, const Target& 
   };
   grid.tiles_m = tiles(problem.m, kernel.tile_m, kernel.cluster_m);
   grid.tiles_n = tiles(problem.n, kernel.tile_n, kernel.cluster_n);
-  grid.tiles = grid.tiles_m * grid.tiles_n;
+  grid.tiles =
+      grid.tiles_m * grid.tiles_n * static_cast<double>(problem.is_batched() ? problem.batch : 1);
   grid.ctas = grid.tiles * kernel.split_k;
   grid.sms = usable_sms(cluster_of(kernel), target.sm_count);
   grid.resident = resident_ctas(kernel, target);
@@ -173,8 +174,8 @@ TileClocks mma_clocks(const KernelShape& kernel, const Target& target) {
   return {std::max(fma, reads), steps / slices * kMmaStepClocks + kMmaTileClocks};
 }
 
-// Tiles that run together, and the rows of A and columns of B that all such windows ask for, in
-// sum.
+// Tiles of one matrix that run together, and the rows of A and columns of B that all such windows
+// ask for, in sum. The matrices of a batch share nothing but what all of them share.
 struct Windows {
   double count = 1;
   double rows_and_columns = 0;
@@ -183,14 +184,15 @@ struct Windows {
 Windows windows_of(const Problem& problem, const KernelShape& kernel, const Grid& grid) {
   const auto m = static_cast<double>(problem.m);
   const auto n = static_cast<double>(problem.n);
-  const double window = std::min(grid.tiles, grid.sms * grid.resident);
-  if (window >= grid.tiles) return {1, m + n};
+  const double tiles = grid.tiles_m * grid.tiles_n;
+  const double window = std::min(tiles, grid.sms * grid.resident);
+  if (window >= tiles) return {1, m + n};
   const double minor_count = kernel.along_n ? grid.tiles_n : grid.tiles_m;
   const double minor = std::min<double>(kernel.group, minor_count);
   const double major = window / minor;
   const double rows = (kernel.along_n ? major : minor) * kernel.tile_m;
   const double columns = (kernel.along_n ? minor : major) * kernel.tile_n;
-  const double count = grid.tiles / window;
+  const double count = tiles / window;
   return {count, std::max(m + n, count * (std::min(rows, m) + std::min(columns, n)))};
 }
 
@@ -202,7 +204,8 @@ double memory_bytes(const Problem& problem, const Target& target, const Windows&
   const auto k = static_cast<double>(problem.k);
   const double once = problem.min_bytes();
   if ((m + n) * k * element <= kL2Share * static_cast<double>(target.l2_bytes)) return once;
-  return std::max(once, windows.rows_and_columns * k * element + m * n * element);
+  return std::max(once, (windows.rows_and_columns * k * element + m * n * element) *
+                            static_cast<double>(problem.is_batched() ? problem.batch : 1));
 }
 
 // K-slices of an sm80_mma tile: groups of warps that each take a part of every k tile.

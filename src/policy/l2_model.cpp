@@ -175,6 +175,9 @@ L2Organisation l2_organisation(const Target& target) {
 Result<L2Traffic> predict_l2(const Problem& problem, const Config& config, const Target& target,
                              const L2Organisation& l2) {
   if (problem.is_empty()) return L2Traffic{};
+  if (problem.is_batched() || problem.grouped)
+    return fail(ErrorCode::kUnsupported, "{}: the L2 model knows single products",
+                describe(problem));
   if (config.family != &sm90_ws_family() && config.family != &sm80_mma_family())
     return fail(ErrorCode::kUnsupported,
                 "{}: in which order the library computes its tiles is not known: name a config of "

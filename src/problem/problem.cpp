@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/numbers.h"
+#include "problem/matrix_shape.h"
 
 namespace gemmsmith {
 namespace {
@@ -53,19 +54,74 @@ Result<void> check_ld(const char* argument, std::int64_t value, std::int64_t lea
   return {};
 }
 
+// `one` is a matrix of the batch.
+Result<void> check_stride(const char* argument, std::int64_t value, std::int64_t batch,
+                          const MatrixShape& one) {
+  if (value < 0)
+    return fail(ErrorCode::kBadInput, "{} = {}: a stride must not be negative", argument, value);
+  if (value > kMaxLd)
+    return fail(ErrorCode::kBadInput, "{} = {}: a stride must be at most {}", argument, value,
+                kMaxLd);
+  constexpr std::int64_t kMaxElements = std::numeric_limits<std::int64_t>::max() / 2;
+  const std::int64_t steps = std::max<std::int64_t>(batch - 1, 0);
+  if (steps > 0 && value > (kMaxElements - one.matrix_extent()) / steps)
+    return fail(ErrorCode::kBadInput, "{} = {}: {} matrices would span more than 2^63 bytes",
+                argument, value, batch);
+  return {};
+}
+
+// Fills in the dense ones.
+Result<void> settle_strides(Problem& problem) {
+  if (problem.grouped) {
+    problem.stride_a = problem.stride_c = problem.stride_d = kDense;
+    if (problem.stride_b == kDense) problem.stride_b = default_stride_b(problem);
+    if (!a_is_k_contiguous(problem.layout))
+      return fail(ErrorCode::kUnsupported,
+                  "layout = {}: groups are rows of A, which must have k contiguous",
+                  name(problem.layout));
+    return check_stride("stride_b", problem.stride_b, problem.batch, stored_b(problem));
+  }
+  if (!problem.is_batched()) {
+    problem.stride_a = problem.stride_b = problem.stride_c = problem.stride_d = kDense;
+    return {};
+  }
+  if (problem.stride_a == kDense) problem.stride_a = default_stride_a(problem);
+  if (problem.stride_b == kDense) problem.stride_b = default_stride_b(problem);
+  if (problem.stride_d == kDense) problem.stride_d = default_stride_d(problem);
+  if (problem.stride_c == kDense) problem.stride_c = default_stride_c(problem);
+  GEMMSMITH_CHECK(check_stride("stride_a", problem.stride_a, problem.batch, stored_a(problem)));
+  GEMMSMITH_CHECK(check_stride("stride_b", problem.stride_b, problem.batch, stored_b(problem)));
+  GEMMSMITH_CHECK(check_stride("stride_d", problem.stride_d, problem.batch, stored_d(problem)));
+  GEMMSMITH_CHECK(check_stride("stride_c", problem.stride_c, problem.batch, stored_c(problem)));
+  if (problem.m == 0 || problem.n == 0 || stored_d(problem).matrices_are_apart()) return {};
+  return fail(ErrorCode::kBadInput,
+              "stride_d = {}: the {} results of {} x {} with ldd {} would overlap",
+              problem.stride_d, problem.batch, problem.m, problem.n, problem.ldd);
+}
+
 }  // namespace
 
 double Problem::flop() const {
   return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
-         static_cast<double>(batch);
+         static_cast<double>(grouped ? 1 : batch);
 }
 
 double Problem::min_bytes() const {
   const auto md = static_cast<double>(m);
   const auto nd = static_cast<double>(n);
   const auto kd = static_cast<double>(k);
-  const double outputs = beta != 0 ? 2 : 1;
-  return (md * kd + kd * nd + outputs * md * nd) * size_bytes(type) * static_cast<double>(batch);
+  // As if every group had rows.
+  if (grouped)
+    return (md * kd + nd * kd * static_cast<double>(std::min(batch, m)) +
+            md * nd * (beta != 0 ? 2 : 1)) *
+           size_bytes(type);
+  const auto matrices = [this](std::int64_t stride) {
+    return static_cast<double>(is_batched() && stride == 0 ? 1 : batch);
+  };
+  const double inputs = md * kd * matrices(stride_a) + kd * nd * matrices(stride_b);
+  const double outputs =
+      md * nd * (static_cast<double>(batch) + (beta != 0 ? matrices(stride_c) : 0.0));
+  return (inputs + outputs) * size_bytes(type);
 }
 
 int size_bytes(DataType type) { return type == DataType::kF32 ? 4 : 2; }
@@ -119,6 +175,22 @@ std::int64_t packed_ldb(const Problem& problem) {
 }
 std::int64_t packed_ldd(const Problem& problem) { return std::max<std::int64_t>(1, problem.n); }
 
+std::int64_t default_stride_a(const Problem& problem) {
+  if (!problem.is_batched()) return kDense;
+  return stored_a(problem).rows * problem.lda;
+}
+std::int64_t default_stride_b(const Problem& problem) {
+  if (!problem.is_batched() && !problem.grouped) return kDense;
+  return stored_b(problem).rows * problem.ldb;
+}
+std::int64_t default_stride_c(const Problem& problem) {
+  if (!problem.is_batched()) return kDense;
+  return problem.ldc == problem.ldd ? problem.stride_d : problem.m * problem.ldc;
+}
+std::int64_t default_stride_d(const Problem& problem) {
+  return problem.is_batched() ? problem.m * problem.ldd : kDense;
+}
+
 Result<Problem> make_problem(Problem problem) {
   GEMMSMITH_CHECK(check_size("m", problem.m));
   GEMMSMITH_CHECK(check_size("n", problem.n));
@@ -127,8 +199,6 @@ Result<Problem> make_problem(Problem problem) {
   for (const auto& [argument, value] : {std::pair("alpha", problem.alpha), {"beta", problem.beta}})
     if (!std::isfinite(value))
       return fail(ErrorCode::kBadInput, "{} = {}: must be a finite f32 number", argument, value);
-  if (problem.batch > 1)
-    return fail(ErrorCode::kUnsupported, "batch = {}: only batch 1 is supported", problem.batch);
   if (problem.type == DataType::kF32)
     return fail(ErrorCode::kUnsupported, "type = f32: operands must be f16 or bf16");
   if (problem.accumulator == DataType::kBf16)
@@ -148,6 +218,7 @@ Result<Problem> make_problem(Problem problem) {
   // ldd first: ldc may only repeat it.
   GEMMSMITH_CHECK(check_ld("ldd", problem.ldd, packed_ldd(problem), problem.m));
   GEMMSMITH_CHECK(check_ld("ldc", problem.ldc, packed_ldd(problem), problem.m));
+  GEMMSMITH_CHECK(settle_strides(problem));
   straighten_vectors(problem);
   return problem;
 }
@@ -166,24 +237,44 @@ void straighten_vectors(Problem& problem) {
 }
 
 std::string shape_name(const Problem& problem) {
-  return fmt::format("{}_{}_{}", problem.m, problem.n, problem.k);
+  std::string text = fmt::format("{}_{}_{}", problem.m, problem.n, problem.k);
+  if (problem.grouped)
+    text += fmt::format("g{}", problem.batch);
+  else if (problem.batch != 1)
+    text += fmt::format("x{}", problem.batch);
+  return text;
 }
 
 Signature signature_of(const Problem& problem) {
-  return {problem.type, problem.accumulator, problem.layout};
+  return {problem.type, problem.accumulator, problem.layout, problem.is_batched(), problem.grouped};
 }
 
 std::string describe(const Signature& signature) {
-  return fmt::format("{}/{} {}", name(signature.type), name(signature.accumulator),
-                     name(signature.layout));
+  return fmt::format("{}/{} {}{}{}", name(signature.type), name(signature.accumulator),
+                     name(signature.layout), signature.batched ? " batched" : "",
+                     signature.grouped ? " grouped" : "");
 }
 
 std::string describe(const Problem& problem) {
-  std::string text = fmt::format("{} {}", shape_name(problem), describe(signature_of(problem)));
+  Signature signature = signature_of(problem);
+  signature.batched = signature.grouped = false;  // the shape says it
+  std::string text = fmt::format("{} {}", shape_name(problem), describe(signature));
   if (problem.lda != packed_lda(problem)) text += fmt::format(" lda={}", problem.lda);
   if (problem.ldb != packed_ldb(problem)) text += fmt::format(" ldb={}", problem.ldb);
   if (problem.ldc != packed_ldd(problem)) text += fmt::format(" ldc={}", problem.ldc);
   if (problem.ldd != packed_ldd(problem)) text += fmt::format(" ldd={}", problem.ldd);
+  if (problem.grouped && problem.stride_b != default_stride_b(problem))
+    text += fmt::format(" stride_b={}", problem.stride_b);
+  if (problem.is_batched()) {
+    if (problem.stride_a != default_stride_a(problem))
+      text += fmt::format(" stride_a={}", problem.stride_a);
+    if (problem.stride_b != default_stride_b(problem))
+      text += fmt::format(" stride_b={}", problem.stride_b);
+    if (problem.stride_c != default_stride_c(problem))
+      text += fmt::format(" stride_c={}", problem.stride_c);
+    if (problem.stride_d != default_stride_d(problem))
+      text += fmt::format(" stride_d={}", problem.stride_d);
+  }
   if (problem.alpha != 1) text += fmt::format(" alpha={}", problem.alpha);
   if (problem.beta != 0) text += fmt::format(" beta={}", problem.beta);
   if (problem.alignment != Alignment{})
@@ -204,11 +295,21 @@ Result<Problem> parse_mnk(std::string_view text, Problem defaults) {
   if (fields.size() != 3)
     return fail(ErrorCode::kBadInput,
                 "--mnk '{}': expected three sizes joined by '_', for example 64_4096_64", text);
+  std::string_view batch;
+  if (const std::size_t cross = fields[2].find('x'); cross != std::string_view::npos) {
+    batch = fields[2].substr(cross);
+    fields[2] = fields[2].substr(0, cross);
+  }
   const std::array<std::int64_t*, 3> targets = {&defaults.m, &defaults.n, &defaults.k};
   for (std::size_t i = 0; i < fields.size(); ++i) {
     auto value = parse_int64(fields[i]);
     if (!value) return fail(ErrorCode::kBadInput, "--mnk '{}': {}", text, value.error().what);
     *targets[i] = *value;
+  }
+  if (!batch.empty()) {
+    auto value = parse_int64(batch.substr(1));
+    if (!value) return fail(ErrorCode::kBadInput, "--mnk '{}': {}", text, value.error().what);
+    defaults.batch = *value;
   }
   return make_problem(defaults);
 }

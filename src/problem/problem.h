@@ -29,6 +29,9 @@ struct Alignment {
   bool operator==(const Alignment&) const = default;
 };
 
+// A stride of Problem that is not given: a batch's matrices then follow each other without gaps.
+constexpr std::int64_t kDense = -1;
+
 struct Problem {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -44,11 +47,22 @@ struct Problem {
   float alpha = 1;
   float beta = 0;
   Alignment alignment = {};
+  // Elements from one matrix of the batch to the next. 0 for A, B or C: one matrix serves the whole
+  // batch. D's matrices must not overlap. kDense where there is no batch.
+  std::int64_t stride_a = kDense;
+  std::int64_t stride_b = kDense;
+  std::int64_t stride_c = kDense;
+  std::int64_t stride_d = kDense;
+  // The rows of A, C and D are cut into `batch` groups, each with a B of its own, stride_b apart (a
+  // mixture of experts); m counts the rows of all. How many a group has is known on the device
+  // only.
+  bool grouped = false;
 
   bool operator==(const Problem&) const = default;
 
   // m, n or batch is 0: nothing to compute. (k = 0 still writes beta * C.)
   bool is_empty() const { return m == 0 || n == 0 || batch == 0; }
+  bool is_batched() const { return batch > 1 && !grouped; }
   double flop() const;
   // Bytes that must move once: A, B and D, and C where beta is not 0.
   double min_bytes() const;
@@ -59,6 +73,8 @@ struct Signature {
   DataType type = DataType::kF16;
   DataType accumulator = DataType::kF32;
   Layout layout = Layout::kTN;
+  bool batched = false;
+  bool grouped = false;
 
   bool operator==(const Signature&) const = default;
 };
@@ -69,7 +85,7 @@ struct Signature {
 void straighten_vectors(Problem& problem);
 
 Signature signature_of(const Problem& problem);
-// "f16/f32 tn"
+// "f16/f32 tn", "f16/f32 tn batched"
 std::string describe(const Signature& signature);
 
 int size_bytes(DataType type);
@@ -84,20 +100,30 @@ bool b_is_k_contiguous(Layout layout);
 std::int64_t packed_lda(const Problem& problem);  // the smallest legal leading dimensions, >= 1
 std::int64_t packed_ldb(const Problem& problem);
 std::int64_t packed_ldd(const Problem& problem);
+// What a stride that is not given becomes: the matrices follow each other, and C lies like D where
+// their leading dimensions are the same. kDense where there is no batch.
+std::int64_t default_stride_a(const Problem& problem);
+std::int64_t default_stride_b(const Problem& problem);
+std::int64_t default_stride_c(const Problem& problem);
+std::int64_t default_stride_d(const Problem& problem);
 
-// Fills leading dimensions that are 0 with the packed ones and checks the rest: sizes not negative,
-// m, n, k below 2^31, batch 1, leading dimensions large enough, rows less than 2^40 bytes apart
-// (what TMA takes) and matrices below 2^63 bytes, type and accumulator a legal pair.
+// Fills leading dimensions that are 0 with the packed ones, strides that are kDense with the dense
+// ones, and checks the rest: sizes not negative and below 2^31, leading dimensions large enough,
+// rows and matrices less than 2^40 bytes apart (what TMA takes) and operands below 2^63 bytes, D's
+// matrices apart, type and accumulator a legal pair. Groups need an A with k
+// contiguous. Without a batch strides mean nothing: they
+// become kDense.
 // The error names the argument, its value and the rule.
 Result<Problem> make_problem(Problem problem);
 
-// "64_4096_64": the shape alone, as on the command line.
+// "64_4096_64", of a batch of 512 "64_4096_64x512": the shape alone, as on the command line; of 8
+// groups "64_4096_64g8".
 std::string shape_name(const Problem& problem);
-// "64_4096_64 f16/f32 tn", with leading dimensions, alpha, beta and alignment where not the
-// default.
+// "64_4096_64 f16/f32 tn", with leading dimensions, strides, alpha, beta and alignment where not
+// the default.
 std::string describe(const Problem& problem);
 
-// "M_N_K", three whole numbers; fills m, n, k.
+// "M_N_K", three whole numbers, or "M_N_KxBATCH"; fills m, n, k and the batch.
 Result<Problem> parse_mnk(std::string_view text, Problem defaults);
 
 }  // namespace gemmsmith

@@ -31,10 +31,15 @@ enum class Column {
   kLdc,
   kLdd,
   kAlpha,
-  kBeta
+  kBeta,
+  kStrideA,
+  kStrideB,
+  kStrideC,
+  kStrideD
 };
-constexpr std::array<std::string_view, 13> kColumnNames = {
-    "m", "n", "k", "batch", "type", "acc", "layout", "lda", "ldb", "ldc", "ldd", "alpha", "beta"};
+constexpr std::array<std::string_view, 17> kColumnNames = {
+    "m",   "n",   "k",     "batch", "type",     "acc",      "layout",   "lda",     "ldb",
+    "ldc", "ldd", "alpha", "beta",  "stride_a", "stride_b", "stride_c", "stride_d"};
 
 std::optional<Column> column_of(std::string_view name) {
   const auto found = std::find(kColumnNames.begin(), kColumnNames.end(), name);
@@ -57,6 +62,13 @@ using Fields = std::array<std::optional<std::string>, kColumnNames.size()>;
 
 Result<void> set_int(std::int64_t& target, std::string_view text) {
   GEMMSMITH_TRY(target, parse_int64(text));
+  return {};
+}
+
+// Given, a stride is not kDense.
+Result<void> set_stride(std::int64_t& target, std::string_view text) {
+  GEMMSMITH_TRY(target, parse_int64(text));
+  if (target < 0) return fail(ErrorCode::kBadInput, "'{}': a stride must not be negative", text);
   return {};
 }
 
@@ -103,6 +115,14 @@ Result<void> set_field(Problem& problem, Column column, std::string_view text) {
       return set_float(problem.alpha, text);
     case Column::kBeta:
       return set_float(problem.beta, text);
+    case Column::kStrideA:
+      return set_stride(problem.stride_a, text);
+    case Column::kStrideB:
+      return set_stride(problem.stride_b, text);
+    case Column::kStrideC:
+      return set_stride(problem.stride_c, text);
+    case Column::kStrideD:
+      return set_stride(problem.stride_d, text);
   }
   return {};
 }
@@ -132,8 +152,7 @@ class Collector {
     }
     auto made = make_problem(problem);
     if (!made) return fail(made.error().code, "{}:{}: {}", file_, line, made.error().what);
-    if (seen_.insert(fmt::format("{} batch={}", describe(*made), made->batch)).second)
-      problems_.push_back(*made);
+    if (seen_.insert(describe(*made)).second) problems_.push_back(*made);
     return {};
   }
 

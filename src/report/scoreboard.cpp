@@ -27,11 +27,15 @@ constexpr std::array<Bucket, 7> kBuckets = {
      {"100-1000 us", 1000},
      {">1000 us", std::numeric_limits<double>::infinity()}}};
 
-using ProblemOrder = std::tuple<std::int64_t, std::int64_t, std::int64_t, DataType, DataType,
-                                Layout, std::int64_t, std::int64_t, std::int64_t, float, float>;
+using ProblemOrder =
+    std::tuple<std::int64_t, std::int64_t, std::int64_t, DataType, DataType, Layout, std::int64_t,
+               std::int64_t, std::int64_t, float, float, std::array<std::int64_t, 5>>;
 
 ProblemOrder order_of(const Problem& p) {
-  return {p.m, p.n, p.k, p.type, p.accumulator, p.layout, p.lda, p.ldb, p.ldd, p.alpha, p.beta};
+  return {p.m,     p.n,           p.k,
+          p.type,  p.accumulator, p.layout,
+          p.lda,   p.ldb,         p.ldd,
+          p.alpha, p.beta,        {p.batch, p.stride_a, p.stride_b, p.stride_c, p.stride_d}};
 }
 
 bool is_candidate(const Measurement& row) {

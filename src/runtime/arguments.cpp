@@ -14,28 +14,6 @@ namespace {
 constexpr int kElementBytes = 2;
 constexpr std::size_t kWorkspaceAlignment = 256;  // cublasLtMatmul's rule
 
-Result<gemmsmithProblem_t> read_problem(const gemmsmithProblem_t* problem) {
-  if (problem == nullptr)
-    return fail(ErrorCode::kBadInput, "problem is NULL: pass a gemmsmithProblem_t");
-  const std::size_t size = problem->size;
-  if (size < kFirstProblemBytes)
-    return fail(ErrorCode::kBadInput,
-                "problem->size = {}: must be sizeof(gemmsmithProblem_t), which is {}", size,
-                sizeof(gemmsmithProblem_t));
-  const auto* bytes = reinterpret_cast<const unsigned char*>(problem);
-  if (size > sizeof(gemmsmithProblem_t) &&
-      std::any_of(bytes + sizeof(gemmsmithProblem_t), bytes + size,
-                  [](unsigned char byte) { return byte != 0; }))
-    return fail(ErrorCode::kUnsupported,
-                "problem->size = {}: this library knows {} bytes and the others are not all zero; "
-                "use a newer library",
-                size, sizeof(gemmsmithProblem_t));
-  gemmsmithProblem_t copy = {};
-  std::memcpy(&copy, problem, std::min(size, sizeof copy));
-  copy.size = sizeof copy;
-  return copy;
-}
-
 Result<void> check_operation(const char* argument, std::int32_t value) {
   if (value < GEMMSMITH_OP_N || value > GEMMSMITH_OP_C)
     return fail(ErrorCode::kBadInput,
@@ -224,14 +202,11 @@ Result<void> check_workspace(const MatmulArguments& arguments) {
 
 // Every matrix of a batch is as aligned as the first and the step to the next.
 void lower_to_strides(const vendor::Extras& extras, Problem& problem) {
-  const auto lower = [](int& alignment, std::int64_t stride, std::int64_t element_bytes) {
-    while (alignment > 1 && stride * element_bytes % alignment != 0) alignment /= 2;
-  };
   const std::int64_t output = extras.has_output ? size_bytes(extras.output) : kElementBytes;
-  lower(problem.alignment.a, extras.stride_a, kElementBytes);
-  lower(problem.alignment.b, extras.stride_b, kElementBytes);
-  lower(problem.alignment.c, extras.stride_c, output);
-  lower(problem.alignment.d, extras.stride_d, output);
+  lower_alignment(problem.alignment.a, problem.stride_a, kElementBytes);
+  lower_alignment(problem.alignment.b, problem.stride_b, kElementBytes);
+  lower_alignment(problem.alignment.c, problem.stride_c, output);
+  lower_alignment(problem.alignment.d, problem.stride_d, output);
 }
 
 // A host scalar in the type that goes with the accumulator.
@@ -247,6 +222,32 @@ float read_scalar(const gemmsmithProblem_t& problem, const void* pointer) {
 }
 
 }  // namespace
+
+Result<gemmsmithProblem_t> read_problem(const gemmsmithProblem_t* problem) {
+  if (problem == nullptr)
+    return fail(ErrorCode::kBadInput, "problem is NULL: pass a gemmsmithProblem_t");
+  const std::size_t size = problem->size;
+  if (size < kFirstProblemBytes)
+    return fail(ErrorCode::kBadInput,
+                "problem->size = {}: must be sizeof(gemmsmithProblem_t), which is {}", size,
+                sizeof(gemmsmithProblem_t));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(problem);
+  if (size > sizeof(gemmsmithProblem_t) &&
+      std::any_of(bytes + sizeof(gemmsmithProblem_t), bytes + size,
+                  [](unsigned char byte) { return byte != 0; }))
+    return fail(ErrorCode::kUnsupported,
+                "problem->size = {}: this library knows {} bytes and the others are not all zero; "
+                "use a newer library",
+                size, sizeof(gemmsmithProblem_t));
+  gemmsmithProblem_t copy = {};
+  std::memcpy(&copy, problem, std::min(size, sizeof copy));
+  copy.size = sizeof copy;
+  return copy;
+}
+
+void lower_alignment(int& alignment, std::int64_t stride, std::int64_t element_bytes) {
+  while (alignment > 1 && stride * element_bytes % alignment != 0) alignment /= 2;
+}
 
 Result<gemmsmithProblem_t> check_problem(const gemmsmithProblem_t* problem) {
   GEMMSMITH_TRY(const gemmsmithProblem_t checked, read_problem(problem));
@@ -301,11 +302,11 @@ Result<Call> check_call(const gemmsmithProblem_t& problem, const MatmulArguments
   call.operands = {arguments.b, arguments.a, reads_c ? arguments.c : arguments.d, arguments.d};
   if (!reads_c) {
     call.problem.ldc = call.problem.ldd;
-    call.extras.stride_c = call.extras.stride_d;
+    call.problem.stride_c = call.problem.stride_d;
   }
   call.problem.alignment = {alignment_of(call.operands.a), alignment_of(call.operands.b),
                             alignment_of(call.operands.c), alignment_of(call.operands.d)};
-  if (call.problem.batch > 1) lower_to_strides(call.extras, call.problem);
+  if (call.problem.is_batched()) lower_to_strides(call.extras, call.problem);
   call.workspace = {arguments.workspace, static_cast<std::int64_t>(arguments.workspace_bytes)};
   return call;
 }

@@ -28,7 +28,7 @@ struct MatmulArguments {
 struct Call {
   Problem problem;  // alpha and beta of the host (with device scalars: 1 and 1), real alignment
   vendor::Extras extras;
-  bool is_plain = true;  // nothing in `extras` and no batch: plans may serve it
+  bool is_plain = true;  // nothing in `extras`: plans may serve it
   vendor::Scalars scalars;
   vendor::Operands operands;
   vendor::Workspace workspace;
@@ -48,12 +48,19 @@ constexpr std::int32_t kServedEpilogues =
     GEMMSMITH_EPILOGUE_RELU | GEMMSMITH_EPILOGUE_BIAS | GEMMSMITH_EPILOGUE_GELU_TANH;
 constexpr std::int32_t kFusedEpilogues = 0;
 
-// Whether the problem asks for one product without epilogue, in its operands' type.
+// Whether the problem asks for products without epilogue, in their operands' type.
 inline bool is_plain(const gemmsmithProblem_t& problem) {
-  return problem.batch <= 1 && problem.epilogue == 0 && problem.output == 0;
+  return problem.epilogue == 0 && problem.output == 0;
 }
 
-// Reads a problem of any accepted size, as one of this header's size, and checks it. kBadInput, or
+// Reads a problem of any accepted size, as one of this header's size. kBadInput or kUnsupported for
+// a size that cannot be.
+Result<gemmsmithProblem_t> read_problem(const gemmsmithProblem_t* problem);
+
+// Lowers the alignment of a batch's first matrix to that of all.
+void lower_alignment(int& alignment, std::int64_t stride, std::int64_t element_bytes);
+
+// Reads a problem and checks it. kBadInput, or
 // kUnsupported for a type that the library does not compute.
 Result<gemmsmithProblem_t> check_problem(const gemmsmithProblem_t* problem);
 

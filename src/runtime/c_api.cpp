@@ -217,6 +217,19 @@ gemmsmithStatus_t gemmsmithMatmul(gemmsmithHandle_t handle, const gemmsmithProbl
   });
 }
 
+gemmsmithStatus_t gemmsmithGroupedMatmul(gemmsmithHandle_t handle,
+                                         const gemmsmithProblem_t* problem, const void* alpha,
+                                         const void* A, const void* B, const void* beta,
+                                         const void* C, void* D, const int32_t* column_ends,
+                                         gemmsmithStream_t stream) {
+  return guarded([&] {
+    if (auto checked = check_handle(handle); !checked) return report(checked.error());
+    const MatmulArguments arguments = {alpha, A, B, beta, C, D, nullptr, 0, stream};
+    const auto done = handle->handle.grouped_matmul(problem, arguments, column_ends);
+    return done ? GEMMSMITH_STATUS_SUCCESS : report(done.error());
+  });
+}
+
 gemmsmithStatus_t gemmsmithGetWorkspaceSize(gemmsmithHandle_t handle,
                                             const gemmsmithProblem_t* problem, size_t* bytes) {
   return guarded([&] {

@@ -13,7 +13,7 @@ const char* reason_text(Rejection rejection) {
     case Rejection::kAlignment:
       return "a pointer is less aligned than the plan needs";
     case Rejection::kExtras:
-      return "no kernel has batches, epilogues or another output type yet";
+      return "no kernel has epilogues or another output type yet";
     case Rejection::kStrides:
       return "the plan cannot take these leading dimensions";
     case Rejection::kOtherScalars:

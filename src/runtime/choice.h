@@ -20,7 +20,7 @@ enum class Rejection {
   kNoTable,
   kNoPlan,
   kAlignment,      // a pointer is less aligned than the plan needs
-  kExtras,         // a batch, an epilogue or another output type, which kernels do not have
+  kExtras,         // an epilogue or another output type, which kernels do not have
   kStrides,        // a leading dimension that the plan cannot take
   kOtherScalars,   // the plan was tuned for alpha and beta that ask for other work
   kScalars,        // half-precision alpha and beta on the device, which kernels do not read

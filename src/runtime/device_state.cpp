@@ -68,11 +68,10 @@ Result<void> DeviceState::run_scaling(const Call& call) const {
                 "multiply, and no kernel for the rest",
                 describe(call.problem));
   const Problem& problem = call.problem;
-  const vendor::Extras& extras = call.extras;
-  if (problem.batch == 1)
+  if (!problem.is_batched())
     return scale_kernel_.run(driver_, problem, call.operands, call.scalars, call.stream);
   // Matrices that follow each other row by row are one tall matrix.
-  if (extras.stride_c == problem.m * problem.ldc && extras.stride_d == problem.m * problem.ldd) {
+  if (problem.stride_c == problem.m * problem.ldc && problem.stride_d == problem.m * problem.ldd) {
     Problem tall = problem;
     tall.m *= problem.batch;
     return scale_kernel_.run(driver_, tall, call.operands, call.scalars, call.stream);
@@ -80,8 +79,8 @@ Result<void> DeviceState::run_scaling(const Call& call) const {
   vendor::Operands operands = call.operands;
   for (std::int64_t i = 0; i < problem.batch; ++i) {
     GEMMSMITH_CHECK(scale_kernel_.run(driver_, problem, operands, call.scalars, call.stream));
-    operands.c = static_cast<const std::uint16_t*>(operands.c) + extras.stride_c;
-    operands.d = static_cast<std::uint16_t*>(operands.d) + extras.stride_d;
+    operands.c = static_cast<const std::uint16_t*>(operands.c) + problem.stride_c;
+    operands.d = static_cast<std::uint16_t*>(operands.d) + problem.stride_d;
   }
   return {};
 }

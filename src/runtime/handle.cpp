@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/grouped_call.h"
 #include "runtime/log_sink.h"
 #include "runtime/miss_list.h"
 #include "runtime/serve.h"
@@ -281,6 +282,30 @@ Result<void> Handle::matmul(const gemmsmithProblem_t* problem, const MatmulArgum
   if (call.is_scaling()) return place->device->run_scaling(call);
   return serve(choose_new(checked, call, context, *place), call.operands, call.scalars,
                call.workspace, call.stream);
+}
+
+Result<void> Handle::grouped_matmul(const gemmsmithProblem_t* problem,
+                                    const MatmulArguments& arguments,
+                                    const std::int32_t* column_ends) {
+  GEMMSMITH_TRY(const Call call, check_grouped_call(problem, arguments, column_ends));
+  if (call.problem.is_empty()) return {};
+  GEMMSMITH_TRY(const CUcontext context, current_context());
+  GEMMSMITH_TRY(Place* const place, place_of(context, call.stream));
+  Choice choice;
+  choice.rejection = Rejection::kNoTable;
+  if (ResidentTable* const resident = resident_of(*place); resident != nullptr)
+    choice = resident->choose(call);
+  if (choice.source != Source::kKernel)
+    return fail(ErrorCode::kUnsupported,
+                "{}: {}; nothing else can serve groups whose sizes only the device knows",
+                describe(call.problem), reason_text(choice.rejection));
+  const Driver& driver = place->device->driver();
+  GEMMSMITH_TRY(plan::BoundLaunch bound,
+                plan::bind(driver, choice.launch,
+                           {call.operands.a, call.operands.b, call.operands.c, call.operands.d,
+                            column_ends}));
+  return check(driver, launch_kernel(driver, choice, bound, call.scalars, call.stream),
+               "launching a kernel of the plan table");
 }
 
 Result<bool> Handle::run_if_planned(const gemmsmithProblem_t& problem,

@@ -33,6 +33,10 @@ class Handle {
 
   Result<void> matmul(const gemmsmithProblem_t* problem, const MatmulArguments& arguments);
 
+  // Groups of columns by a kernel of the table; kUnsupported, and nothing done, where none serves.
+  Result<void> grouped_matmul(const gemmsmithProblem_t* problem, const MatmulArguments& arguments,
+                              const std::int32_t* column_ends);
+
   // Which plans may serve run_if_planned().
   enum class Allowed { kKernels, kKernelsAndVendor };
   // Enqueues the product where a plan that is allowed serves it: false, and nothing was done, where

@@ -16,7 +16,8 @@
 namespace gemmsmith::runtime {
 namespace {
 
-constexpr std::string_view kHeader = "m,n,k,type,acc,layout,lda,ldb,ldc,ldd,alpha,beta\n";
+constexpr std::string_view kHeader =
+    "m,n,k,batch,type,acc,layout,lda,ldb,ldc,ldd,alpha,beta,stride_a,stride_b,stride_c,stride_d\n";
 
 // Values of alpha and beta beyond their class change no plan.
 std::uint64_t identity_of(const Problem& p) {
@@ -28,6 +29,10 @@ std::uint64_t identity_of(const Problem& p) {
                                  p.ldb,
                                  p.ldc,
                                  p.ldd,
+                                 p.stride_a,
+                                 p.stride_b,
+                                 p.stride_c,
+                                 p.stride_d,
                                  static_cast<std::int64_t>(p.type),
                                  static_cast<std::int64_t>(p.accumulator),
                                  static_cast<std::int64_t>(p.layout),
@@ -36,10 +41,13 @@ std::uint64_t identity_of(const Problem& p) {
   return hash == 0 ? 1 : hash;  // 0 marks an empty slot
 }
 
+// Strides without a batch stay empty.
 std::string line_of(const Problem& p) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", p.m, p.n, p.k, name(p.type),
-                     name(p.accumulator), name(p.layout), p.lda, p.ldb, p.ldc, p.ldd, p.alpha,
-                     p.beta);
+  std::string line =
+      fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}", p.m, p.n, p.k, p.batch, name(p.type),
+                  name(p.accumulator), name(p.layout), p.lda, p.ldb, p.ldc, p.ldd, p.alpha, p.beta);
+  if (!p.is_batched()) return line + ",,,,\n";
+  return line + fmt::format(",{},{},{},{}\n", p.stride_a, p.stride_b, p.stride_c, p.stride_d);
 }
 
 std::string with_process_number(std::string path) {

@@ -36,7 +36,7 @@ Problem descriptor_problem(const Call& call) {
   return problem;
 }
 
-// Any problem of the key: grids and clusters do not depend on leading dimensions.
+// Any problem of the key: grids and clusters do not depend on leading dimensions and strides.
 Problem problem_of(const plan::PlanKey& key) {
   Problem problem;
   problem.m = key.m;
@@ -49,6 +49,12 @@ Problem problem_of(const plan::PlanKey& key) {
   problem.lda = ceil_div(packed_lda(problem), unit) * unit;
   problem.ldb = ceil_div(packed_ldb(problem), unit) * unit;
   problem.ldc = problem.ldd = ceil_div(packed_ldd(problem), unit) * unit;
+  problem.batch = key.batch;
+  problem.grouped = key.grouped == 1;
+  problem.stride_a = default_stride_a(problem);
+  problem.stride_b = default_stride_b(problem);
+  problem.stride_d = default_stride_d(problem);
+  problem.stride_c = default_stride_c(problem);
   return problem;
 }
 
@@ -62,7 +68,7 @@ Rejection why_not_found(const plan::PlanTable& plans, plan::PlanKey key) {
   for (const plan::Epilogue other :
        {plan::Epilogue::kPlain, plan::Epilogue::kScaled, plan::Epilogue::kGeneral}) {
     if (other == own) continue;
-    key.epilogue = static_cast<std::uint32_t>(other);
+    key.epilogue = static_cast<std::uint8_t>(other);
     for (const std::uint8_t alignment : {with_c, without_c, std::uint8_t{0}}) {
       key.alignment = alignment;
       if (plans.find(key) != nullptr) return Rejection::kOtherScalars;

@@ -29,6 +29,12 @@ Problem to_row_major(const gemmsmithProblem_t& problem) {
   result.ldb = problem.lda;
   result.ldc = problem.ldc;
   result.ldd = problem.ldd;
+  if (result.is_batched()) {
+    result.stride_a = problem.stride_b;
+    result.stride_b = problem.stride_a;
+    result.stride_c = problem.stride_c;
+    result.stride_d = problem.stride_d;
+  }
   straighten_vectors(result);
   return result;
 }
@@ -39,12 +45,6 @@ vendor::Extras extras_of(const gemmsmithProblem_t& problem) {
   extras.epilogue = problem.epilogue;
   extras.has_output = problem.output == GEMMSMITH_OUTPUT_32F;
   if (extras.has_output) extras.output = DataType::kF32;
-  if (problem.batch > 1) {
-    extras.stride_a = problem.stride_b;
-    extras.stride_b = problem.stride_a;
-    extras.stride_c = problem.stride_c;
-    extras.stride_d = problem.stride_d;
-  }
   if ((problem.epilogue & GEMMSMITH_EPILOGUE_BIAS) != 0) extras.bias = problem.bias;
   return extras;
 }

@@ -14,7 +14,7 @@ namespace gemmsmith::runtime {
 // come with a call's values and pointers.
 Problem to_row_major(const gemmsmithProblem_t& problem);
 
-// Batch strides, epilogue, output type and bias, operands exchanged likewise.
+// Epilogue, output type and bias.
 vendor::Extras extras_of(const gemmsmithProblem_t& problem);
 
 // The largest power of two up to 256 that divides the address.

@@ -38,8 +38,9 @@ bool packing_may_pay(const SpaceContext& context, const Config& config) {
   return (config.at("pack") & ~useful_pack(context.problem)) == 0;
 }
 
-bool prefetch_comes_before_a_wait(const SpaceContext&, const Config& config) {
-  return config.at("prefetch") == 0 || (config.at("pdl") == 1 && config.at("pack") == 0);
+bool prefetch_comes_before_a_wait(const SpaceContext& context, const Config& config) {
+  return config.at("prefetch") == 0 ||
+         (config.at("pdl") == 1 && config.at("pack") == 0 && !context.problem.grouped);
 }
 
 // Half as deep must not reach the end of the k range already.
@@ -49,6 +50,11 @@ bool prefetch_has_k_tiles(const SpaceContext& context, const Config& config) {
   const auto k_tiles = ceil_div(std::max<std::int64_t>(context.problem.k, 1), config.at("tile_k"));
   const int split_k = config.family->index_of("split_k") < 0 ? 1 : config.at("split_k");
   return ceil_div(k_tiles, split_k) > prefetch / 2 * config.at("stages");
+}
+
+// The packing kernel knows one matrix; what cannot be read in place is loaded by elements.
+bool packing_takes_single_matrices(const SpaceContext& context, const Config& config) {
+  return config.at("pack") == 0 || (!context.problem.is_batched() && !context.problem.grouped);
 }
 
 bool packed_fits_the_workspace(const SpaceContext& context, const Config& config) {

@@ -10,6 +10,7 @@ bool arch_is_sm80_or_later(const SpaceContext& context, const Config& config);
 // Of parameter `pack` (space/packing.h).
 bool unreadable_operands_are_packed(const SpaceContext& context, const Config& config);
 bool packing_may_pay(const SpaceContext& context, const Config& config);
+bool packing_takes_single_matrices(const SpaceContext& context, const Config& config);
 bool packed_fits_the_workspace(const SpaceContext& context, const Config& config);
 // Of parameter `prefetch`.
 bool prefetch_comes_before_a_wait(const SpaceContext& context, const Config& config);

@@ -13,7 +13,8 @@ namespace gemmsmith {
 constexpr int kPackA = 1;
 constexpr int kPackB = 2;
 
-// What TMA and 16-byte cp.async need: base on 16 bytes, rows of whole 16 bytes.
+// What TMA and 16-byte cp.async need: base on 16 bytes, rows, and matrices of a batch, whole 16
+// bytes apart.
 bool is_readable(const MatrixShape& operand, int alignment);
 // Every row starts on 128 bytes. Where not, each 128 bytes that a kernel loads are parts of two
 // cache lines, which takes L2 twice as long (docs/experiments.md, 13).

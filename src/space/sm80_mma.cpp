@@ -16,6 +16,10 @@ constexpr int kLoadElements = 1;
 
 bool loads_elements(const Config& config) { return config.at("loads") == kLoadElements; }
 
+bool groups_are_hoppers(const SpaceContext& context, const Config&) {
+  return !context.problem.grouped;
+}
+
 bool chunks_are_of_k(const SpaceContext& context, const Config& config) {
   return loads_elements(config) || context.problem.layout == Layout::kTN;
 }
@@ -125,6 +129,10 @@ const Family& sm80_mma_family() {
            "cp.async and mma.sync m16n8k16 need compute capability 8.0",
            {"tile_m"},
            &arch_is_sm80_or_later},
+          {"groups_are_hoppers",
+           "groups of rows are computed by sm90_ws alone",
+           {"tile_m"},
+           &groups_are_hoppers},
           {"chunks_are_of_k",
            "16-byte cp.async reads A and B with k contiguous (layout tn); loads 1 reads any",
            {"loads"},
@@ -134,8 +142,8 @@ const Family& sm80_mma_family() {
            {"loads"},
            &elements_are_for_the_rest},
           {"prefetch_comes_before_a_wait",
-           "what is asked of L2 early is asked before the wait of programmatic launch, and packed "
-           "operands do not exist then",
+           "what is asked of L2 early is asked before the wait of programmatic launch: packed "
+           "operands and the ends of groups do not exist then",
            {"pdl", "pack", "prefetch"},
            &prefetch_comes_before_a_wait},
           {"prefetch_has_k_tiles",
@@ -163,6 +171,10 @@ const Family& sm80_mma_family() {
            "packing an operand whose rows all start on 128 bytes gains nothing",
            {"pack"},
            &packing_may_pay},
+          {"packing_takes_single_matrices",
+           "the operands of a batch, or of groups, are not packed",
+           {"pack"},
+           &packing_takes_single_matrices},
           {"packed_fits_the_workspace",
            "the packed operands take more than 32 MiB of workspace",
            {"pack"},

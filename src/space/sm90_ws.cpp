@@ -116,7 +116,8 @@ bool cluster_holds_the_split(const SpaceContext&, const Config& config) {
 }
 
 std::int64_t tile_count(const Problem& problem, const Config& config) {
-  return ceil_div(problem.m, config.at("tile_m")) * ceil_div(problem.n, config.at("tile_n"));
+  return ceil_div(problem.m, config.at("tile_m")) * ceil_div(problem.n, config.at("tile_n")) *
+         (problem.is_batched() ? problem.batch : 1);
 }
 
 bool split_has_k_tiles(const SpaceContext& context, const Config& config) {
@@ -138,6 +139,20 @@ bool tma_writes_d(const SpaceContext& context, const Config& config) {
   return config.at("epilogue") != kEpilogueTma ||
          (context.problem.n % 8 == 0 &&
           is_readable(stored_d(context.problem), context.problem.alignment.d));
+}
+
+// How many tiles groups have is known on the device only.
+bool groups_are_walked(const SpaceContext& context, const Config& config) {
+  return !context.problem.grouped || config.at("persistent") == 1;
+}
+
+bool groups_are_stored_by_rows(const SpaceContext& context, const Config& config) {
+  return !context.problem.grouped || config.at("epilogue") != kEpilogueTma;
+}
+
+bool groups_take_single_ctas(const SpaceContext& context, const Config& config) {
+  return !context.problem.grouped ||
+         (config.at("cluster_m") == 1 && config.at("cluster_n") == 1 && config.at("split") == 0);
 }
 
 int staging_bytes(const Config& config) {
@@ -260,8 +275,8 @@ const Family& sm90_ws_family() {
            {"consumers"},
            &arch_is_sm90},
           {"prefetch_comes_before_a_wait",
-           "what is asked of L2 early is asked before the wait of programmatic launch, and packed "
-           "operands do not exist then",
+           "what is asked of L2 early is asked before the wait of programmatic launch: packed "
+           "operands and the ends of groups do not exist then",
            {"pdl", "pack", "prefetch"},
            &prefetch_comes_before_a_wait},
           {"prefetch_has_k_tiles",
@@ -282,6 +297,10 @@ const Family& sm90_ws_family() {
            "packing an operand whose rows all start on 128 bytes gains nothing",
            {"pack"},
            &packing_may_pay},
+          {"packing_takes_single_matrices",
+           "the operands of a batch, or of groups, are not packed",
+           {"pack"},
+           &packing_takes_single_matrices},
           {"packed_fits_the_workspace",
            "the packed operands take more than 32 MiB of workspace",
            {"pack"},
@@ -381,6 +400,18 @@ const Family& sm90_ws_family() {
            "with one tile a CTA the second pingpong consumer idles",
            {"schedule", "persistent"},
            &pingpong_is_persistent},
+          {"groups_are_walked",
+           "how many tiles groups have is known on the device only: persistent CTAs walk them",
+           {"persistent"},
+           &groups_are_walked},
+          {"groups_are_stored_by_rows",
+           "behind a group's last row comes the next group's first, which a TMA store would hit",
+           {"epilogue"},
+           &groups_are_stored_by_rows},
+          {"groups_take_single_ctas",
+           "groups are computed without clusters and splits",
+           {"cluster_m", "cluster_n", "split"},
+           &groups_take_single_ctas},
           {"stages_have_k_tiles",
            "more stages than k tiles to fill them",
            {"tile_k", "stages", "split_k", "persistent"},

@@ -1,5 +1,6 @@
 // The text that names a problem in the store: every field, in a fixed order, exactly reversible.
 #include <array>
+#include <vector>
 
 #include "base/numbers.h"
 #include "store/store.h"
@@ -9,17 +10,25 @@ namespace {
 
 constexpr std::array kSources = {"kernel", "vendor", "lt_tuned"};
 constexpr std::size_t kFields = 17;
+constexpr std::size_t kBatchField = 3;
+constexpr std::size_t kStrideFields = 4;  // behind the others, of a batch
 
-Result<std::array<std::string_view, kFields>> split_fields(std::string_view text) {
-  std::array<std::string_view, kFields> fields;
+Result<std::vector<std::string_view>> split_fields(std::string_view text) {
+  std::vector<std::string_view> fields;
   std::string_view rest = text;
-  for (std::size_t i = 0; i < kFields; ++i) {
+  while (true) {
     const std::size_t comma = rest.find(',');
-    if ((comma == std::string_view::npos) != (i + 1 == kFields))
-      return fail(ErrorCode::kBadInput, "problem key '{}': expected {} fields", text, kFields);
-    fields[i] = rest.substr(0, comma);
-    if (comma != std::string_view::npos) rest.remove_prefix(comma + 1);
+    fields.push_back(rest.substr(0, comma));
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
   }
+  std::size_t expected = kFields;
+  if (fields.size() > kBatchField) {
+    GEMMSMITH_TRY(const std::int64_t batch, parse_int64(fields[kBatchField]));
+    if (batch > 1) expected += kStrideFields;
+  }
+  if (fields.size() != expected)
+    return fail(ErrorCode::kBadInput, "problem key '{}': expected {} fields", text, expected);
   return fields;
 }
 
@@ -42,9 +51,14 @@ Result<WinnerSource> parse_winner_source(std::string_view text) {
 }
 
 std::string problem_key(const Problem& p) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", p.m, p.n, p.k, p.batch,
-                     name(p.type), name(p.accumulator), name(p.layout), p.lda, p.ldb, p.ldc, p.ldd,
-                     p.alpha, p.beta, p.alignment.a, p.alignment.b, p.alignment.c, p.alignment.d);
+  std::string key =
+      fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", p.m, p.n, p.k, p.batch,
+                  name(p.type), name(p.accumulator), name(p.layout), p.lda, p.ldb, p.ldc, p.ldd,
+                  p.alpha, p.beta, p.alignment.a, p.alignment.b, p.alignment.c, p.alignment.d);
+  // Without a batch as it was before there were strides.
+  if (p.is_batched())
+    key += fmt::format(",{},{},{},{}", p.stride_a, p.stride_b, p.stride_c, p.stride_d);
+  return key;
 }
 
 Result<Problem> parse_problem_key(std::string_view text) {
@@ -68,6 +82,12 @@ Result<Problem> parse_problem_key(std::string_view text) {
   int* const alignments[] = {&p.alignment.a, &p.alignment.b, &p.alignment.c, &p.alignment.d};
   for (std::size_t i = 0; i < 4; ++i) {
     GEMMSMITH_TRY(*alignments[i], parse_alignment(fields[13 + i]));
+  }
+  if (fields.size() > kFields) {
+    std::int64_t* const steps[] = {&p.stride_a, &p.stride_b, &p.stride_c, &p.stride_d};
+    for (std::size_t i = 0; i < kStrideFields; ++i) {
+      GEMMSMITH_TRY(*steps[i], parse_int64(fields[kFields + i]));
+    }
   }
   return make_problem(p);
 }

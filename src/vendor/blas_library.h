@@ -40,8 +40,10 @@ namespace gemmsmith::vendor {
   X(MatmulAlgoConfigGetAttribute)
 
 // Each named as in cublas_api.h without the "cublas" prefix.
-#define GEMMSMITH_CUBLAS_FUNCTIONS(X) \
-  X(Create_v2) X(Destroy_v2) X(GetProperty) X(SetStream_v2) X(SetWorkspace_v2) X(GemmEx_64)
+#define GEMMSMITH_CUBLAS_FUNCTIONS(X)                                          \
+  X(Create_v2)                                                                 \
+  X(Destroy_v2) X(GetProperty) X(SetStream_v2) X(SetWorkspace_v2) X(GemmEx_64) \
+      X(GemmStridedBatchedEx_64)
 
 struct LtFunctions {
 #define GEMMSMITH_LT_MEMBER(function) decltype(::cublasLt##function)* function = nullptr;

@@ -32,6 +32,12 @@ ColumnMajor column_major(const Problem& problem) {
   view.align_b = problem.alignment.a;
   view.align_c = problem.alignment.c;
   view.align_d = problem.alignment.d;
+  view.batch = problem.batch;
+  if (!problem.is_batched()) return view;
+  view.stride_a = problem.stride_b;
+  view.stride_b = problem.stride_a;
+  view.stride_c = problem.stride_c;
+  view.stride_d = problem.stride_d;
   return view;
 }
 

@@ -49,14 +49,12 @@ struct Scalars {
   static Scalars of(const Problem& problem) { return host(problem.alpha, problem.beta); }
 };
 
-// What a product asks beyond a Problem. Only cuBLASLt serves these.
+// What products ask beyond a Problem. Only cuBLASLt serves these.
 struct Extras {
   std::int32_t epilogue = 0;         // a cublasLtEpilogue_t; 0: none
   DataType output = DataType::kF16;  // of C, D and the bias; used where has_output
   bool has_output = false;           // else the operands' type
-  // Elements from one matrix of the batch to the next; used where the problem's batch is not 1.
-  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0, stride_d = 0;
-  const void* bias = nullptr;  // device memory, one value for each of our columns
+  const void* bias = nullptr;        // device memory, one value for each of our columns
 
   bool operator==(const Extras&) const = default;
 };
@@ -84,6 +82,8 @@ struct ColumnMajor {
   std::int64_t rows_b = 0, columns_b = 0, ldb = 0;
   std::int64_t ldc = 0, ldd = 0;
   int align_a = 256, align_b = 256, align_c = 256, align_d = 256;
+  std::int64_t batch = 1;
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0, stride_d = 0;  // elements; of a batch
 };
 ColumnMajor column_major(const Problem& problem);
 

@@ -58,10 +58,18 @@ Result<CublasGemm> CublasGemm::create(std::shared_ptr<CublasHandle> handle, cons
                                       CublasAlgo algo) {
   if (algo == CublasAlgo::kAutotune && !handle->knows_autotune())
     return fail(ErrorCode::kUnsupported, "CUBLAS_GEMM_AUTOTUNE needs cuBLAS 13.0 or newer");
+  if (problem.grouped)
+    return fail(ErrorCode::kUnsupported, "cublasGemmEx has no product for {}: it knows no groups",
+                describe(problem));
   if (problem.beta != 0 && problem.ldc != problem.ldd)
     return fail(ErrorCode::kUnsupported,
                 "cublasGemmEx adds to D in place: ldc = {} and ldd = {} must be equal", problem.ldc,
                 problem.ldd);
+  if (problem.beta != 0 && problem.stride_c != problem.stride_d)
+    return fail(ErrorCode::kUnsupported,
+                "cublasGemmStridedBatchedEx adds to D in place: stride_c = {} and stride_d = {} "
+                "must be equal",
+                problem.stride_c, problem.stride_d);
   return CublasGemm(std::move(handle), problem, algo);
 }
 
@@ -95,15 +103,25 @@ Result<void> CublasGemm::enqueue(const Operands& operands, const Workspace& work
   const ColumnMajor view = column_major(problem_);
   const HostScalars scalars(Scalars::of(problem_), problem_.accumulator);
   const cudaDataType_t type = cuda_type(problem_.type);
-  const cublasStatus_t status = cublas.GemmEx_64(
-      handle_->get(), view.op_a, view.op_b, view.m, view.n, view.k, scalars.alpha(), operands.b,
-      type, view.lda, operands.a, type, view.ldb, scalars.beta(), operands.d, type, view.ldd,
-      compute_type(problem_.accumulator),
-      algo_ == CublasAlgo::kAutotune ? kAutotuneAlgo : CUBLAS_GEMM_DEFAULT);
+  const cublasComputeType_t compute = compute_type(problem_.accumulator);
+  const cublasGemmAlgo_t algo =
+      algo_ == CublasAlgo::kAutotune ? kAutotuneAlgo : CUBLAS_GEMM_DEFAULT;
+  const cublasStatus_t status =
+      problem_.is_batched()
+          ? cublas.GemmStridedBatchedEx_64(handle_->get(), view.op_a, view.op_b, view.m, view.n,
+                                           view.k, scalars.alpha(), operands.b, type, view.lda,
+                                           view.stride_a, operands.a, type, view.ldb, view.stride_b,
+                                           scalars.beta(), operands.d, type, view.ldd,
+                                           view.stride_d, view.batch, compute, algo)
+          : cublas.GemmEx_64(handle_->get(), view.op_a, view.op_b, view.m, view.n, view.k,
+                             scalars.alpha(), operands.b, type, view.lda, operands.a, type,
+                             view.ldb, scalars.beta(), operands.d, type, view.ldd, compute, algo);
   if (status != CUBLAS_STATUS_SUCCESS)
     return fail(
         status == CUBLAS_STATUS_NOT_SUPPORTED ? ErrorCode::kUnsupported : ErrorCode::kDevice,
-        "cublasGemmEx of {} failed: {}", describe(problem_), describe(status));
+        "{} of {} failed: {}",
+        problem_.is_batched() ? "cublasGemmStridedBatchedEx" : "cublasGemmEx", describe(problem_),
+        describe(status));
   return {};
 }
 

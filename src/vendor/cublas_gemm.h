@@ -1,4 +1,5 @@
-// cublas_gemm.h -- cublasGemmEx: the baselines `cublas` and `cublas_autotune`.
+// cublas_gemm.h -- cublasGemmEx, of a batch cublasGemmStridedBatchedEx: the baselines `cublas` and
+// `cublas_autotune`.
 #pragma once
 
 #include <memory>
@@ -38,8 +39,8 @@ enum class CublasAlgo { kDefault, kAutotune };
 
 class CublasGemm {
  public:
-  // kUnsupported: autotune on a library before 13.0; C apart from D (ldc != ldd) with beta not 0,
-  // since cublasGemmEx adds in place.
+  // kUnsupported: autotune on a library before 13.0; C apart from D (ldc != ldd, or their strides)
+  // with beta not 0, since cublasGemmEx adds in place.
   static Result<CublasGemm> create(std::shared_ptr<CublasHandle> handle, const Problem& problem,
                                    CublasAlgo algo);
 
@@ -47,8 +48,8 @@ class CublasGemm {
   // allocates, synchronises and overwrites D. For the default algorithm: just one call.
   Result<void> prime(const Operands& operands, const Workspace& workspace, CUstream stream);
 
-  // Enqueues one product; legal under capture (autotune: once primed). Where beta is not 0,
-  // operands.c must be operands.d.
+  // Enqueues one product, or one batch; legal under capture (autotune: once primed). Where beta is
+  // not 0, operands.c must be operands.d.
   Result<void> run(const Operands& operands, const Workspace& workspace, CUstream stream);
 
  private:

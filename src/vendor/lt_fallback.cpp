@@ -47,10 +47,10 @@ struct LtFallback::Key {
             wide(p.alignment.d) << 36,
         wide(workspace_bytes),
         wide(extras.epilogue) | wide(extras.output) << 32 | wide(extras.has_output) << 40,
-        wide(extras.stride_a),
-        wide(extras.stride_b),
-        wide(extras.stride_c),
-        wide(extras.stride_d),
+        wide(p.stride_a),
+        wide(p.stride_b),
+        wide(p.stride_c),
+        wide(p.stride_d),
         reinterpret_cast<std::uintptr_t>(extras.bias)};
     std::uint64_t hash = 0x9e3779b97f4a7c15u;
     for (const std::uint64_t field : fields) {

@@ -46,6 +46,9 @@ Result<LtMatmul> LtMatmul::create(std::shared_ptr<const LtHandle> handle, const 
   if (problem.is_empty() || problem.k == 0)
     return fail(ErrorCode::kUnsupported,
                 "cuBLASLt has no product for {}: there is nothing to multiply", describe(problem));
+  if (problem.grouped)
+    return fail(ErrorCode::kUnsupported, "cuBLASLt has no product for {}: it knows no groups",
+                describe(problem));
   LtMatmul matmul;
   matmul.handle_ = std::move(handle);
   matmul.problem_ = problem;
@@ -94,13 +97,12 @@ Result<void> LtMatmul::create_layouts() {
                         static_cast<std::int32_t>(problem_.batch)));
     return set(lt, into, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride);
   };
-  const Extras& e = extras_;  // the library's A is our B
-  GEMMSMITH_CHECK(layout(a_, type, view.rows_a, view.columns_a, view.lda, e.stride_b));
-  GEMMSMITH_CHECK(layout(b_, type, view.rows_b, view.columns_b, view.ldb, e.stride_a));
+  GEMMSMITH_CHECK(layout(a_, type, view.rows_a, view.columns_a, view.lda, view.stride_a));
+  GEMMSMITH_CHECK(layout(b_, type, view.rows_b, view.columns_b, view.ldb, view.stride_b));
   // An unread C is D itself, so that its pointer and leading dimension cannot restrict the choice.
   GEMMSMITH_CHECK(layout(c_, output, view.m, view.n, reads_c_ ? view.ldc : view.ldd,
-                         reads_c_ ? e.stride_c : e.stride_d));
-  return layout(d_, output, view.m, view.n, view.ldd, e.stride_d);
+                         reads_c_ ? view.stride_c : view.stride_d));
+  return layout(d_, output, view.m, view.n, view.ldd, view.stride_d);
 }
 
 Result<void> LtMatmul::create_preference() {

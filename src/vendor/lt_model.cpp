@@ -52,7 +52,7 @@ double predicted_cycles(const ColumnMajor& problem, const Target& target,
   };
   const double ctas = ctas_along(problem.m, candidate.tile.m, candidate.cluster.m) *
                       ctas_along(problem.n, candidate.tile.n, candidate.cluster.n) *
-                      candidate.split_k;
+                      static_cast<double>(problem.batch) * candidate.split_k;
   const auto steps = static_cast<double>(ceil_div(ceil_div(problem.k, kTileK), candidate.split_k));
 
   // One side goes through 64-row instructions, whichever wastes less.
@@ -67,12 +67,13 @@ double predicted_cycles(const ColumnMajor& problem, const Target& target,
   const double filled = ctas / std::max(1, target.sm_count);
   const double waves = filled < kWholeWavesBelow ? std::ceil(filled - 1e-9) : filled + 0.5;
   double cycles = kFillCycles + waves * (steps * step + store + kTileCycles);
-  const auto outputs = static_cast<double>(problem.m) * static_cast<double>(problem.n);
+  const auto batch = static_cast<double>(problem.batch);
+  const double outputs = batch * static_cast<double>(problem.m) * static_cast<double>(problem.n);
   if (candidate.split_k > 1)
     cycles += kReduceCycles + outputs * 4 * candidate.split_k / kReduceBytesPerCycle;
 
-  const double bytes =
-      2 * (outputs + static_cast<double>(problem.k) * static_cast<double>(problem.m + problem.n));
+  const double bytes = 2 * (outputs + batch * static_cast<double>(problem.k) *
+                                          static_cast<double>(problem.m + problem.n));
   const double memory =
       kFillCycles + bytes / (target.memory_bytes_per_s * kMemoryEfficiency) * kClockHz;
   cycles = std::max(cycles, kMemoryWeight * memory + (1 - kMemoryWeight) * cycles);

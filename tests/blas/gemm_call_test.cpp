@@ -130,10 +130,33 @@ TEST_F(RealDescriptors, WhatChangesTheProductIsSeen) {
   EXPECT_NE(read_lt(real_, arguments_).reason, Reason::kNone);
   set(arguments_.layout_a, CUBLASLT_MATRIX_LAYOUT_ORDER, std::int32_t{CUBLASLT_ORDER_COL});
   set(arguments_.layout_d, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t{2});
-  EXPECT_EQ(read_lt(real_, arguments_).reason, Reason::kBatch);
+  EXPECT_EQ(read_lt(real_, arguments_).reason, Reason::kArguments) << "of D alone";
   set(arguments_.layout_d, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t{1});
   set(arguments_.layout_d, CUBLASLT_MATRIX_LAYOUT_TYPE, std::uint32_t{CUDA_R_32F});
   EXPECT_EQ(read_lt(real_, arguments_).reason, Reason::kTypes);
+}
+
+TEST_F(RealDescriptors, BatchesHaveTheirStrides) {
+  std::int64_t stride = 10000;
+  for (const auto layout :
+       {arguments_.layout_a, arguments_.layout_b, arguments_.layout_c, arguments_.layout_d}) {
+    set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t{5});
+    set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride++);
+  }
+  const GemmCall call = read_lt(real_, arguments_);
+  EXPECT_EQ(call.reason, Reason::kNone) << reason_text(call.reason);
+  EXPECT_EQ(call.batch, 5);
+  EXPECT_EQ(call.problem.batch, 5);
+  EXPECT_EQ(call.problem.stride_a, 10000);
+  EXPECT_EQ(call.problem.stride_b, 10001);
+  EXPECT_EQ(call.problem.stride_c, 10002);
+  EXPECT_EQ(call.problem.stride_d, 10003);
+  constexpr auto kBatchMode = static_cast<cublasLtMatrixLayoutAttribute_t>(8);
+  const std::uint32_t pointers = 1;
+  if (set_layout_(arguments_.layout_b, kBatchMode, &pointers, sizeof pointers) !=
+      CUBLAS_STATUS_SUCCESS)
+    GTEST_SKIP() << "unavailable: this cuBLASLt has no arrays of pointers";
+  EXPECT_EQ(read_lt(real_, arguments_).reason, Reason::kBatch);
 }
 
 TEST(PrivateLibraries, AreKnownByTheirNames) {

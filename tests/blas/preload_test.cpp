@@ -47,7 +47,16 @@ class Preload : public ::testing::Test {
               .kernel(planned, kWithMaps)
               .kernel(planned, kPlain, 2, 1)
               .kernel(half, kPlain)
-              .vendor(vendor, kVendorConfig, 1 << 20));
+              .vendor(vendor, kVendorConfig, 1 << 20)
+              .kernel(batch_of(planned), kPlain)
+              .kernel(batch_of(half), kPlain));
+  }
+
+  static Product batch_of(Product product) {
+    product.problem.batch = 3;
+    product.problem.stride_a = product.problem.stride_b = 64 * 64;
+    product.problem.stride_c = product.problem.stride_d = 64 * 64;
+    return product;
   }
 
   void write(const TableMaker& maker) const { std::ofstream(table_) << maker.bytes(); }
@@ -273,22 +282,37 @@ TEST_F(Preload, LoadsFromAnywhere) {
   EXPECT_EQ(read_text(out), "fine\n");
 }
 
+// The fake cuBLAS computes no batch: these are not compared with a run without the library.
+TEST_F(Preload, BatchesByStridesAreServed) {
+  for (const char* call : {"function=GemmStridedBatchedEx", "function=GemmStridedBatchedEx_64",
+                           "function=HgemmStridedBatched compute=64",
+                           "function=HgemmStridedBatched_64 compute=64", "function=LtMatmul"})
+    EXPECT_EQ(run(call + std::string(" batch=3 dense=1")).out, "kernel status=0 exact\n") << call;
+  EXPECT_EQ(run("function=GemmStridedBatchedEx batch=4 dense=1").out, "cublas status=0\n")
+      << "another number of products";
+  EXPECT_EQ(run("function=GemmStridedBatchedEx batch=3").out, "cublas status=0\n")
+      << "results that overlap are cuBLAS's to judge";
+  EXPECT_EQ(run("function=GemmStridedBatchedEx batch=0").out, "cublas status=0\n");
+}
+
 TEST_F(Preload, ObserveCountsAndForecastsAndServesNothing) {
   const Answer answer =
-      run("-- -- m=48 -- type=0 -- type=0 -- function=GemmStridedBatchedEx batch=3 -- "
-          "function=LtMatmul epilogue=2 -- function=cusolver",
+      run("-- -- m=48 -- type=0 -- type=0 -- function=GemmBatchedEx batch=3 -- "
+          "function=GemmStridedBatchedEx batch=3 dense=1 -- function=LtMatmul epilogue=2 -- "
+          "function=cusolver",
           "GEMMSMITH_BLAS=observe");
   EXPECT_EQ(answer.out.find("kernel"), std::string::npos) << answer.out;
   const auto has = [&](const char* text) {
     EXPECT_NE(answer.err.find(text), std::string::npos) << text << "\n" << answer.err;
   };
-  has("3 products that plans can cover, of 2 shapes");
+  has("4 products that plans can cover, of 3 shapes");
   has("64_64_64 f16/f32 tn");
   has("1.25x  sm90_ws:s2");
   has("64_48_64 f16/f32 tn");
   has("(the plan table has no plan for this problem)");
   has("2 calls of other types than f16 or bf16 throughout: left alone");
-  has("1 calls of more than one product: left alone");
+  has("64_64_64 f16/f32 tn x3");
+  has("1 calls by arrays of pointers: left alone");
   has("1 calls with an epilogue: left alone");
   has("1 calls made by NVIDIA's own libraries: left alone");
 }

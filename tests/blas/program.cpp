@@ -38,6 +38,7 @@ struct Call {
   int compute = CUBLAS_COMPUTE_32F;
   int algo = CUBLAS_GEMM_DEFAULT;
   int batch = 1;
+  int dense = 0;  // 1: the matrices of the batch follow each other; else all strides are 0
   int math = CUBLAS_DEFAULT_MATH;
   int pointer_mode = CUBLAS_POINTER_MODE_HOST;
   int sm_count = 0;
@@ -61,6 +62,7 @@ Call call_of(const Words& words) {
                                                {"compute", &call.compute},
                                                {"algo", &call.algo},
                                                {"batch", &call.batch},
+                                               {"dense", &call.dense},
                                                {"math", &call.math},
                                                {"pointer_mode", &call.pointer_mode},
                                                {"sm_count", &call.sm_count},
@@ -101,8 +103,12 @@ T* aligned(std::vector<T>& storage) {
 }
 
 struct Matrix {
-  Matrix(cudaDataType element, int row_count, int column_count, int seed)
-      : type(element), rows(row_count), columns(column_count) {
+  // `copies` of it side by side.
+  Matrix(cudaDataType element, int row_count, int column_count, int seed, int copies)
+      : type(element),
+        rows(row_count),
+        columns(column_count * copies),
+        stride(copies > 1 ? row_count * column_count : 0) {
     const auto count = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
     storage.resize(count * 2 + 256);
     unsigned x = static_cast<unsigned>(seed) * 2654435761U + 1;
@@ -130,8 +136,10 @@ struct Matrix {
     if (type == CUDA_R_16BF) return __bfloat162float(static_cast<__nv_bfloat16*>(data())[index]);
     return static_cast<double>(static_cast<float*>(data())[index]);
   }
+  int one_columns(int batch) const { return stride > 0 ? columns / batch : columns; }
   cudaDataType type;
   int rows, columns;
+  int stride;  // between copies
   std::vector<std::uint16_t> storage;
 };
 
@@ -173,11 +181,14 @@ cublasStatus_t run_lt(const Call& call, const Scalar& alpha, const Scalar& beta,
   set(CUBLASLT_MATMUL_DESC_POINTER_MODE, call.pointer_mode);
   int index = 0;
   for (const Matrix* matrix : {&a, &b, &c}) {
-    cublasLtMatrixLayoutCreate(&layouts[index], matrix->type,
-                               static_cast<std::uint64_t>(matrix->rows),
-                               static_cast<std::uint64_t>(matrix->columns), matrix->rows);
+    cublasLtMatrixLayoutCreate(
+        &layouts[index], matrix->type, static_cast<std::uint64_t>(matrix->rows),
+        static_cast<std::uint64_t>(matrix->one_columns(call.batch)), matrix->rows);
     cublasLtMatrixLayoutSetAttribute(layouts[index], CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
                                      &call.batch, sizeof call.batch);
+    const std::int64_t stride = matrix->stride;
+    cublasLtMatrixLayoutSetAttribute(layouts[index], CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                     &stride, sizeof stride);
     cublasLtMatrixLayoutSetAttribute(layouts[index], CUBLASLT_MATRIX_LAYOUT_ORDER, &call.order,
                                      sizeof call.order);
     ++index;
@@ -223,19 +234,21 @@ cublasStatus_t run(const Call& call, cublasHandle_t handle, const Scalar& alpha_
     return cublasHgemm_64(handle, ta, tb, m, n, k, half_alpha, half_a, lda, half_b, ldb, half_beta,
                           half_c, ldc);
   if (f == "GemmStridedBatchedEx")
-    return cublasGemmStridedBatchedEx(handle, ta, tb, m, n, k, alpha, a.data(), a.type, lda, 0,
-                                      b.data(), b.type, ldb, 0, beta, c.data(), c.type, ldc, 0,
-                                      call.batch, compute, algo);
+    return cublasGemmStridedBatchedEx(handle, ta, tb, m, n, k, alpha, a.data(), a.type, lda,
+                                      a.stride, b.data(), b.type, ldb, b.stride, beta, c.data(),
+                                      c.type, ldc, c.stride, call.batch, compute, algo);
   if (f == "GemmStridedBatchedEx_64")
-    return cublasGemmStridedBatchedEx_64(handle, ta, tb, m, n, k, alpha, a.data(), a.type, lda, 0,
-                                         b.data(), b.type, ldb, 0, beta, c.data(), c.type, ldc, 0,
-                                         call.batch, compute, algo);
+    return cublasGemmStridedBatchedEx_64(handle, ta, tb, m, n, k, alpha, a.data(), a.type, lda,
+                                         a.stride, b.data(), b.type, ldb, b.stride, beta, c.data(),
+                                         c.type, ldc, c.stride, call.batch, compute, algo);
   if (f == "HgemmStridedBatched")
-    return cublasHgemmStridedBatched(handle, ta, tb, m, n, k, half_alpha, half_a, lda, 0, half_b,
-                                     ldb, 0, half_beta, half_c, ldc, 0, call.batch);
+    return cublasHgemmStridedBatched(handle, ta, tb, m, n, k, half_alpha, half_a, lda, a.stride,
+                                     half_b, ldb, b.stride, half_beta, half_c, ldc, c.stride,
+                                     call.batch);
   if (f == "HgemmStridedBatched_64")
-    return cublasHgemmStridedBatched_64(handle, ta, tb, m, n, k, half_alpha, half_a, lda, 0, half_b,
-                                        ldb, 0, half_beta, half_c, ldc, 0, call.batch);
+    return cublasHgemmStridedBatched_64(handle, ta, tb, m, n, k, half_alpha, half_a, lda, a.stride,
+                                        half_b, ldb, b.stride, half_beta, half_c, ldc, c.stride,
+                                        call.batch);
   const void* as[] = {a.data()};
   const void* bs[] = {b.data()};
   void* cs[] = {c.data()};
@@ -260,25 +273,35 @@ cublasStatus_t run(const Call& call, cublasHandle_t handle, const Scalar& alpha_
   std::exit(2);
 }
 
-bool is_exact(const Call& call, Matrix& a, Matrix& b, Matrix& before, Matrix& after) {
+bool is_exact(const Call& call, Matrix& a, Matrix& b, Matrix& before, Matrix& after, int at) {
   for (int j = 0; j < call.n; ++j)
     for (int i = 0; i < call.m; ++i) {
       double sum = 0;
       for (int p = 0; p < call.k; ++p)
-        sum += a.at(call.transa != 0 ? p + i * a.rows : i + p * a.rows) *
-               b.at(call.transb != 0 ? j + p * b.rows : p + j * b.rows);
+        sum += a.at(at * a.stride + (call.transa != 0 ? p + i * a.rows : i + p * a.rows)) *
+               b.at(at * b.stride + (call.transb != 0 ? j + p * b.rows : p + j * b.rows));
       double expected = call.alpha * sum;
-      if (call.beta != 0) expected += call.beta * before.at(i + j * before.rows);
-      if (after.at(i + j * after.rows) != expected) return false;
+      if (call.beta != 0)
+        expected += call.beta * before.at(at * before.stride + i + j * before.rows);
+      if (after.at(at * after.stride + i + j * after.rows) != expected) return false;
     }
   return true;
 }
 
+bool is_exact(const Call& call, Matrix& a, Matrix& b, Matrix& before, Matrix& after) {
+  for (int at = 0; at < call.batch; ++at)
+    if (!is_exact(call, a, b, before, after, at)) return false;
+  return true;
+}
+
 std::string perform(const Call& call) {
-  Matrix a(call.type, call.transa != 0 ? call.k : call.m, call.transa != 0 ? call.m : call.k, 1);
-  Matrix b(call.type, call.transb != 0 ? call.n : call.k, call.transb != 0 ? call.k : call.n, 2);
-  Matrix before(call.type, call.m, call.n, 3);
-  Matrix after(call.type, call.m, call.n, 4);
+  const int copies = call.dense != 0 ? call.batch : 1;
+  Matrix a(call.type, call.transa != 0 ? call.k : call.m, call.transa != 0 ? call.m : call.k, 1,
+           copies);
+  Matrix b(call.type, call.transb != 0 ? call.n : call.k, call.transb != 0 ? call.k : call.n, 2,
+           copies);
+  Matrix before(call.type, call.m, call.n, 3, copies);
+  Matrix after(call.type, call.m, call.n, 4, copies);
   const Scalar alpha(call, call.alpha);
   const Scalar beta(call, call.beta);
   cublasHandle_t handle = nullptr;
@@ -307,7 +330,8 @@ std::string perform(const Call& call) {
   if (by.empty()) by = "nobody ";
   if (by == "cublas " && fake_cublas_state()->last_alpha != alpha.data()) by = "cublas-changed ";
   cublasDestroy_v2(handle);
-  const bool is_computed = status == CUBLAS_STATUS_SUCCESS && call.batch == 1 &&
+  const bool is_computed = status == CUBLAS_STATUS_SUCCESS &&
+                           (call.batch == 1 || (call.dense != 0 && by == "kernel ")) &&
                            call.order == CUBLASLT_ORDER_COL &&
                            call.epilogue == CUBLASLT_EPILOGUE_DEFAULT;
   return by + "status=" + std::to_string(status) +

@@ -142,15 +142,21 @@ void compute(const FakeFunction& function, const GemmArgs& args) {
   auto* d = static_cast<std::uint16_t*>(args.d);
   const double alpha = args.alpha_device != nullptr ? *args.alpha_device : args.alpha;
   const double beta = args.beta_device != nullptr ? *args.beta_device : args.beta;
-  for (int i = 0; i < args.m; ++i) {
-    for (int j = 0; j < args.n; ++j) {
-      double sum = 0;
-      for (int k = 0; k < args.k; ++k)
-        sum += to_double(a[i * args.lda + k]) * to_double(b[j * args.ldb + k]);
-      double value = alpha * sum;
-      if (beta != 0) value += beta * to_double(c[i * args.ldc + j]);
-      d[i * args.ldd + j] = from_double(value);
+  for (int matrix = 0; matrix < args.batch; ++matrix) {
+    for (int i = 0; i < args.m; ++i) {
+      for (int j = 0; j < args.n; ++j) {
+        double sum = 0;
+        for (int k = 0; k < args.k; ++k)
+          sum += to_double(a[i * args.lda + k]) * to_double(b[j * args.ldb + k]);
+        double value = alpha * sum;
+        if (beta != 0) value += beta * to_double(c[i * args.ldc + j]);
+        d[i * args.ldd + j] = from_double(value);
+      }
     }
+    a += args.stride_a;
+    b += args.stride_b;
+    c += beta != 0 ? args.stride_c : 0;
+    d += args.stride_d;
   }
 }
 
@@ -504,8 +510,11 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                 CUtensorMapFloatOOBfill) {
   FAKE_BEGIN;
   // The driver's own rules.
-  if (rank != 2 || reinterpret_cast<std::uintptr_t>(address) % 16 != 0 || strides[0] % 16 != 0 ||
-      box[0] > 256 || box[1] > 256 || box[0] * 2 > 128 || sizes[0] == 0 || sizes[1] == 0)
+  if (rank < 2 || rank > 3 || reinterpret_cast<std::uintptr_t>(address) % 16 != 0 ||
+      strides[0] % 16 != 0 || box[0] > 256 || box[1] > 256 || box[0] * 2 > 128 || sizes[0] == 0 ||
+      sizes[1] == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (rank == 3 && (strides[1] % 16 != 0 || sizes[2] == 0 || box[2] != 1))
     return CUDA_ERROR_INVALID_VALUE;
   const FakeTensorMap fake = {address,
                               sizes[0],
@@ -516,7 +525,9 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                               static_cast<std::uint32_t>(swizzle),
                               static_cast<std::uint32_t>(type),
                               static_cast<std::uint32_t>(promotion),
-                              0};
+                              rank,
+                              rank == 3 ? sizes[2] : 0,
+                              rank == 3 ? strides[1] : 0};
   std::memcpy(map, &fake, sizeof fake);
   return CUDA_SUCCESS;
 }

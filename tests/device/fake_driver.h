@@ -31,7 +31,9 @@ struct FakeTensorMap {
   std::uint32_t swizzle;       // CUtensorMapSwizzle
   std::uint32_t data_type;     // CUtensorMapDataType
   std::uint32_t l2_promotion;  // CUtensorMapL2promotion
-  std::uint32_t unused;
+  std::uint32_t dimensions;
+  std::uint64_t matrices;  // of three dimensions
+  std::uint64_t matrix_stride_bytes;
 };
 
 // A launch that really ran (not captured).

@@ -16,10 +16,14 @@ namespace {
 // The configs that stand for the faulty kernels.
 const std::map<std::string, Config>& faulty() {
   static const std::map<std::string, Config> configs = {
-      {"wrong", gpu::naive_stand_in(1, 0)},           {"hang", gpu::naive_stand_in(2, 0)},
-      {"fault", gpu::naive_stand_in(4, 0)},           {"f16_accumulate", gpu::naive_stand_in(8, 0)},
-      {"out_of_bounds", gpu::naive_stand_in(16, 0)},  {"input_writer", gpu::naive_stand_in(32, 0)},
-      {"nondeterministic", gpu::naive_stand_in(1, 1)}};
+      {"wrong", gpu::naive_stand_in(1, 0)},
+      {"hang", gpu::naive_stand_in(2, 0)},
+      {"fault", gpu::naive_stand_in(4, 0)},
+      {"f16_accumulate", gpu::naive_stand_in(8, 0)},
+      {"out_of_bounds", gpu::naive_stand_in(16, 0)},
+      {"input_writer", gpu::naive_stand_in(32, 0)},
+      {"nondeterministic", gpu::naive_stand_in(1, 1)},
+      {"wrong_last_matrix", gpu::naive_stand_in(2, 1)}};
   return configs;
 }
 
@@ -69,6 +73,8 @@ class FaultyKernels : public KernelProvider {
   compile::Compiler compiler_;
 };
 
+constexpr const char* kOfBatches = "wrong_last_matrix";
+
 class FaultyKernelsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -86,11 +92,18 @@ class FaultyKernelsTest : public ::testing::Test {
     Problem problem = gpu::shape(192, 130, 1000);
     problem.ldc = problem.ldd = 136;
     std::vector<Config> configs = {honest_config(2)};
-    for (const auto& [name, config] : faulty()) configs.push_back(config);
+    for (const auto& [name, config] : faulty())
+      if (name != kOfBatches) configs.push_back(config);
     configs.push_back(honest_config(4));
     auto rows = (*bench)->screen(problem, configs, Setting::kChained);
     ASSERT_TRUE(rows) << rows.error().what;
     for (const Measurement& row : *rows) rows_[row.config] = row;
+    Problem batch = gpu::shape(40, 48, 64);
+    batch.batch = 300;
+    rows = (*bench)->screen(*make_problem(batch), std::vector{faulty().at(kOfBatches)},
+                            Setting::kChained);
+    ASSERT_TRUE(rows) << rows.error().what;
+    rows_[rows->front().config] = rows->front();
     conditions_ = (*bench)->conditions();
   }
 
@@ -115,6 +128,10 @@ class FaultyKernelsTest : public ::testing::Test {
   static inline std::string conditions_;
 };
 
+// O7: one element of 576000, in the last of 300 matrices.
+TEST_F(FaultyKernelsTest, WrongInTheLastMatrixOfABatch) {
+  expect(kOfBatches, Status::kWrong, "integers: 1 of 576000 elements wrong");
+}
 TEST_F(FaultyKernelsTest, Wrong) { expect("wrong", Status::kWrong, "integers"); }
 TEST_F(FaultyKernelsTest, Hanging) { expect("hang", Status::kTimeout, "killed"); }
 TEST_F(FaultyKernelsTest, Faulting) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <random>
 #include <string>
 #include <tuple>
 
@@ -65,7 +66,7 @@ std::vector<Config> pool_configs(const Family& family, const Problem& problem, c
   const SpaceContext context{problem, target};
   std::vector<Config> legal;
   for (Config config : pool(family, problem.layout)) {
-    config.set("pack", needed_pack(problem));
+    config.set("pack", problem.is_batched() ? 0 : needed_pack(problem));
     if (broken_rule(context, config) == nullptr) legal.push_back(config);
   }
   // A problem too small or odd for the pool still gets kernels of its own.
@@ -263,6 +264,192 @@ std::vector<Problem> split_problems() {
   return problems;
 }
 
+namespace {
+
+// One of 1..70, in every arrangement in turn.
+Problem small_batch(int variant, std::mt19937_64& random) {
+  const auto draw = [&](std::int64_t most) {
+    return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
+  constexpr Layout kLayouts[] = {Layout::kTN, Layout::kNN, Layout::kNT, Layout::kTT};
+  Problem problem;
+  // Half of them as TMA wants them.
+  const std::int64_t unit = variant % 2 == 0 ? 8 : 1;
+  problem.m = round_up(draw(70), unit);
+  problem.n = round_up(draw(70), unit);
+  problem.k = round_up(draw(70), unit);
+  problem.batch = draw(300);
+  problem.layout = kLayouts[variant / 2 % 4];
+  // Few kinds of kernels: each must be compiled.
+  const bool is_f16 =
+      problem.layout == Layout::kTN ? variant % 3 != 0 : problem.layout == Layout::kNT;
+  problem.type = is_f16 ? DataType::kF16 : DataType::kBf16;
+  if (problem.layout == Layout::kTN && variant % 3 == 1) problem.accumulator = DataType::kF16;
+  problem = *make_problem(problem);
+  const std::int64_t gap = unit == 8 ? 24 : 5;
+  switch (variant % 7) {
+    case 1:  // gaps between rows and between matrices
+      problem.lda += gap;
+      problem.ldb += gap;
+      problem.ldc = problem.ldd = problem.ldd + gap;
+      problem.stride_a = problem.stride_b = problem.stride_c = problem.stride_d = kDense;
+      problem = *make_problem(problem);
+      problem.stride_a += gap;
+      problem.stride_d += gap;
+      break;
+    case 2:
+      problem.stride_a = 0;
+      break;
+    case 3:
+      problem.stride_b = 0;
+      break;
+    case 4:  // interleaved results, as attention's heads; C one for all
+      problem.ldd = problem.batch * problem.n;
+      problem.stride_d = problem.n;
+      problem.stride_c = 0;
+      problem.alpha = -0.5F;
+      problem.beta = 2;
+      break;
+    case 5:  // windows that overlap
+      problem.stride_a = unit;
+      problem.stride_b = unit;
+      break;
+    case 6:
+      problem.alpha = 2;
+      problem.beta = -1;
+      break;
+    default:
+      break;
+  }
+  return *make_problem(problem);
+}
+
+}  // namespace
+
+std::vector<Problem> batch_problems() {
+  constexpr int kDrawn = 112;  // every arrangement with every layout, aligned and not
+  std::mt19937_64 random(20240607);
+  std::vector<Problem> problems;
+  for (int variant = 0; variant < kDrawn; ++variant)
+    problems.push_back(small_batch(variant, random));
+  const auto add = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
+    Problem problem = shape(m, n, k);
+    problem.batch = batch;
+    problems.push_back(*make_problem(problem));
+  };
+  add(64, 128, 4096, 3);  // long k: splits
+  add(130, 264, 4168, 2);
+  // D8: as many as a grid's z can count, and more; vectors too.
+  for (const std::int64_t batch : {65535, 65536, 65537, 131073}) add(16, 16, 8, batch);
+  add(225, 1, 4, 65536);
+  add(1, 16, 8, 131073);
+  add(1, 64, 256, 1000);   // a vector each
+  add(300, 520, 264, 17);  // several tiles a matrix
+  add(512, 512, 512, 33);
+  return problems;
+}
+
+std::vector<Problem> far_batch_problems() {
+  constexpr std::int64_t kFar = (std::int64_t{1} << 31) + 64;
+  std::vector<Problem> problems;
+  for (const int which : {0, 1, 2}) {
+    Problem problem = shape(72, 136, 104);
+    problem.batch = 3;
+    (which == 0 ? problem.stride_a : which == 1 ? problem.stride_b : problem.stride_d) = kFar;
+    if (which == 2) problem.stride_c = 0;  // one C is enough
+    problems.push_back(*make_problem(problem));
+  }
+  return problems;
+}
+
+std::vector<Config> batch_configs(const Problem& problem, const Target& target) {
+  std::vector<Config> configs;
+  for (const Family* family : kernel_families())
+    for (const Config& config : pool_configs(*family, problem, target, 3))
+      configs.push_back(config);
+  for (const char* text :
+       {"sm90_ws:s2.ps1", "sm90_ws:w2.m128.n128.s3.ps1.pp1", "sm90_ws:w2.m128.n128.cm2.s2",
+        "sm90_ws:n128.cn2.s2.ps1", "sm90_ws:n64.e1.s2.ps1", "sm90_ws:e1.s2.sp1.sk2",
+        "sm90_ws:e1.s2.sp2.sk2", "sm90_ws:w2.m128.n64.e1.sp2.sk8", "sm80_mma:m16.n16.wm1.wn1.s2",
+        "sm80_mma:m16.n16.wm1.wn1.s2.ps1", "sm80_mma:m32.n32.k64.wk2.s2",
+        "sm80_mma:m32.n32.wm1.wn1.s2.l1"}) {
+    const Config config = *parse_config(text, kernel_families());
+    if (broken_rule({problem, target}, config) == nullptr) configs.push_back(config);
+  }
+  return configs;
+}
+
+namespace {
+
+GroupedCase grouped_case(std::int64_t n, std::int64_t k, const std::vector<int>& rows,
+                         int rows_of_nobody) {
+  GroupedCase made;
+  std::int32_t end = 0;
+  for (const int count : rows) made.ends.push_back(end += count);
+  made.problem = shape(std::max(1, end + rows_of_nobody), n, k);
+  made.problem.batch = static_cast<std::int64_t>(rows.size());
+  made.problem.grouped = true;
+  made.problem = *make_problem(made.problem);
+  return made;
+}
+
+// The i-th most popular group has total / i rows or so, in an order that is not theirs.
+std::vector<int> zipf_rows(int groups, int total) {
+  double sum = 0;
+  for (int i = 1; i <= groups; ++i) sum += 1.0 / i;
+  std::vector<int> rows;
+  for (int i = 0; i < groups; ++i) {
+    const int rank = 1 + static_cast<int>(i * 7919LL % groups);  // a permutation: 7919 is prime
+    rows.push_back(static_cast<int>(total / (rank * sum)));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<GroupedCase> grouped_cases() {
+  std::vector<GroupedCase> cases = {grouped_case(64, 64, {1}, 0),
+                                    grouped_case(72, 64, {0}, 5),
+                                    grouped_case(128, 200, {128}, 0),
+                                    grouped_case(136, 64, {127, 1}, 3),
+                                    grouped_case(256, 136, {0, 129, 0, 64, 0}, 1),
+                                    grouped_case(520, 72, {300, 1, 2, 65, 63, 64}, 200),
+                                    grouped_case(64, 512, std::vector<int>(31, 3), 0),
+                                    grouped_case(64, 128, std::vector<int>(32, 1), 0),
+                                    grouped_case(64, 128, std::vector<int>(33, 70), 9),
+                                    grouped_case(1024, 256, zipf_rows(8, 2000), 0),
+                                    grouped_case(512, 1024, zipf_rows(64, 4096), 0),
+                                    grouped_case(264, 136, zipf_rows(256, 3000), 7),
+                                    grouped_case(64, 64, zipf_rows(300, 700), 0)};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    Problem& p = cases[i].problem;
+    p.type = i % 2 == 0 ? DataType::kBf16 : DataType::kF16;
+    if (i % 3 == 1) {
+      p.layout = Layout::kTT;
+      p.ldb = round_up(p.n, 8) + 8;
+      p.stride_b = kDense;
+    }
+    if (i % 4 == 2) p.alpha = 2, p.beta = -1;
+    if (i % 4 == 3) p.ldc = p.ldd = p.n + 3;
+    if (i == 6) p.stride_b = 0;
+    p = *make_problem(p);
+  }
+  return cases;
+}
+
+std::vector<Config> grouped_configs(const Problem& problem, const Target& target) {
+  std::vector<Config> configs;
+  for (const char* text :
+       {"sm90_ws:n64.s4.e1.ps1", "sm90_ws:n128.s6.e1.ps1.g2", "sm90_ws:w2.n128.s5.e1.ps1.d0",
+        "sm90_ws:w2.m128.n128.s5.e1.ps1.g1", "sm90_ws:w2.pp1.m128.n128.s3.e1.ps1",
+        "sm90_ws:w2.pp1.n64.s6.e1.ps1", "sm90_ws:w2.m128.n256.s4.e1.ps1",
+        "sm90_ws:w2.m256.n128.s3.e1.ps1", "sm90_ws:w2.m192.n96.k128.s2.e1.ps1"}) {
+    const Config config = *parse_config(text, kernel_families());
+    if (broken_rule({problem, target}, config) == nullptr) configs.push_back(config);
+  }
+  return configs;
+}
+
 std::vector<Problem> field_report_problems(DataType type) {
   std::vector<Problem> problems = {shape(64, 128, 4096), shape(130, 72, 14336),
                                    shape(128, 72, 8192), shape(512, 8, 500000)};
@@ -310,7 +497,7 @@ Config naive_stand_in(int group, int raster) {
   return config;
 }
 
-int precompile() {
+int precompile(std::string_view what) {
   const Target target = *known_target("h200");
   const std::string architecture = *compile_architecture(target.compute_capability);
   auto kernels = NvrtcKernels::open();
@@ -340,6 +527,17 @@ int precompile() {
     return configs;
   };
   bool usable = true;
+  for (const char* file : {"harness.cu", "reference.cu", "pack.cu"})
+    usable = usable && (*kernels)->utility_cubin(file, architecture).has_value();
+  for (const auto& problems : {batch_problems(), far_batch_problems()})
+    for (const Problem& problem : problems)
+      usable = usable && compile_for(problem, batch_configs(problem, target));
+  for (const GroupedCase& grouped : grouped_cases())
+    usable = usable && compile_for(grouped.problem, grouped_configs(grouped.problem, target));
+  if (what == "batches") {
+    fmt::print("precompiled: configs={} bad={}\n", ready, bad);
+    return usable && bad == 0 ? 0 : 1;
+  }
   for (const Problem& problem : exactness_problems())
     usable = usable && compile_for(problem, pooled(problem, kExactnessConfigs));
   for (const Problem& problem : direct_problems())
@@ -358,8 +556,6 @@ int precompile() {
     usable = usable && compile_for(problem, bench_configs(problem, target));
   for (const Problem& problem : same_kernel_problems())
     usable = usable && compile_for(problem, {bench_configs(problem, target).at(0)});
-  for (const char* file : {"harness.cu", "reference.cu", "pack.cu"})
-    usable = usable && (*kernels)->utility_cubin(file, architecture).has_value();
   fmt::print("precompiled: configs={} bad={}\n", ready, bad);
   return usable && bad == 0 ? 0 : 1;
 }

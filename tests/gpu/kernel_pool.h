@@ -2,6 +2,7 @@
 // that they can be compiled beforehand (`gpu_tests precompile`) on a machine without a GPU.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "problem/problem.h"
@@ -37,6 +38,25 @@ std::vector<Problem> split_problems();
 constexpr std::size_t kExactnessConfigs = 8;
 constexpr std::size_t kDirectConfigs = 4;
 
+// Batches: sizes 1..70 drawn at random, 1..300 products, every layout, operands that are shared,
+// padded or interleaved, C in place of nothing; then split k, many products and a large one.
+std::vector<Problem> batch_problems();
+// Batches whose matrices lie more than 2^31 elements apart, all but `which` of the operands dense.
+std::vector<Problem> far_batch_problems();
+// Kernels for one: a few of the pool of each family, and every way of splitting k that is legal.
+std::vector<Config> batch_configs(const Problem& problem, const Target& target);
+
+// Groups of rows: the problem, and where each group ends.
+struct GroupedCase {
+  Problem problem;
+  std::vector<std::int32_t> ends;
+};
+// 1 to 300 groups, sizes around tiles and around 32 groups (what a warp looks at), empty ones, rows
+// that follow Zipf's law, and rows behind the last end.
+std::vector<GroupedCase> grouped_cases();
+// Every kind of kernel that walks groups, those that are legal for the problem.
+std::vector<Config> grouped_configs(const Problem& problem, const Target& target);
+
 // The problems of the field reports on accumulation, for one type, the longest k last; those whose
 // sums overflow, for each m around the tiles' heights; and the kernels they are held against: some
 // of the pool and every way of splitting k.
@@ -48,7 +68,8 @@ std::vector<Config> field_report_configs(const Problem& problem, const Target& t
 // made of. `group` and `raster` are ignored by them and tell them apart.
 Config naive_stand_in(int group, int raster);
 
-// Compiles everything above for the H200 into the cubin cache. The exit code.
-int precompile();
+// Compiles everything above for the H200 into the cubin cache; of "batches" what batch_test.cpp
+// needs only. The exit code.
+int precompile(std::string_view what);
 
 }  // namespace gemmsmith::gpu

@@ -41,8 +41,8 @@ const std::vector<PackageRule>& package_rules() {
 }
 
 // Includes that name no folder of src/: those that host code shares with others.
-constexpr std::string_view kKernelArguments[] = {"kernels/parts/args.cuh",
-                                                 "kernels/parts/pack_args.cuh"};
+constexpr std::string_view kKernelArguments[] = {
+    "kernels/parts/args.cuh", "kernels/parts/harness_args.cuh", "kernels/parts/pack_args.cuh"};
 constexpr std::string_view kPublicHeaders = "gemmsmith/";
 
 struct Include {

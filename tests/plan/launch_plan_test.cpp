@@ -202,6 +202,88 @@ TEST(LaunchPlan, MoreTilesThanAGridCountsAreRefused) {
   EXPECT_NE(plan.error().what.find("more than a grid can count"), std::string::npos);
 }
 
+TEST(LaunchPlan, BatchesMultiplyTheTiles) {
+  const auto plan = plan_of("sm90_ws:w2.m128.n128.cm2.s2", test::batch_of(300, 200, 128, 7));
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(plan->grid, 2U * 2 * 2 * 7) << "clusters of 2 x 1, two by two a matrix";
+  EXPECT_EQ(plan->args.batch, 7);
+  EXPECT_EQ(plan->args.matrix_reciprocal, gemmsmith_kernels::reciprocal(4));
+  EXPECT_EQ(plan->args.stride_a, 300 * 128);
+  EXPECT_EQ(plan->args.stride_d, 300 * 200);
+  EXPECT_EQ(plan_of("sm90_ws:s2.ps1", test::batch_of(64, 64, 64, 70000))->grid, 132U * 4);
+  EXPECT_EQ(plan_of("sm80_mma:s2", test::batch_of(64, 64, 64, 70000))->grid, 70000U)
+      << "more than a grid's z can count";
+}
+
+TEST(LaunchPlan, BatchesSplitThroughTheWorkspaceTogether) {
+  const auto plan = plan_of("sm90_ws:s4.e1.sp2.sk4", test::batch_of(64, 64, 4096, 5));
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(plan->grid, 5U);
+  EXPECT_EQ(plan->counters, 5 * 4);
+  EXPECT_EQ(plan->workspace_bytes, 5 * 4 * 64 * 64 * 4);
+  EXPECT_EQ(plan_of("sm90_ws:s4.e1.sp2.sk4", test::batch_of(64, 64, 4096, 500)).error().what,
+            "sm90_ws:s4.e1.sp2.sk4 is not legal for 64_64_4096x500 f16/f32 tn on h200: "
+            "split_ctas_fit_at_once (CTAs that wait for each other's partial sums must all be on "
+            "the device at once)");
+}
+
+TEST(LaunchPlan, WithoutABatchThereAreNoStrides) {
+  const auto plan = plan_of("sm90_ws:s2", problem_of(64, 64, 64));
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(plan->args.batch, 1);
+  EXPECT_EQ(plan->args.stride_a, 0);
+  EXPECT_EQ(plan->args.stride_d, 0);
+  EXPECT_EQ(plan->map_a.matrices, 0);
+}
+
+TEST(LaunchPlan, StridesThatLoadsCannotTakeAreRefused) {
+  Problem problem = test::batch_of(64, 64, 64, 3);
+  problem.stride_b += 4;
+  const LaunchRecipe recipe = make_recipe(config_of("sm90_ws:s2"), signature_of(problem), h200());
+  const auto refused = make_launch_plan(recipe, problem);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what,
+            "the kernel cannot launch on 64_64_64x3 f16/f32 tn stride_b=4100: stride_b 4100 is not "
+            "a multiple of 8 elements");
+  EXPECT_EQ(plan_of("sm90_ws:s2", problem).error().what,
+            "sm90_ws:s2 is not legal for 64_64_64x3 f16/f32 tn stride_b=4100 on h200: "
+            "unreadable_operands_are_packed (TMA needs 16-byte aligned A and B and lda, ldb that "
+            "are multiples of 8 elements: others are packed)");
+  EXPECT_EQ(plan_of("sm90_ws:s2.pk2", problem).error().what,
+            "sm90_ws:s2.pk2 is not legal for 64_64_64x3 f16/f32 tn stride_b=4100 on h200: "
+            "packing_takes_single_matrices (the operands of a batch are not packed)");
+  EXPECT_TRUE(plan_of("sm80_mma:s2.l1", problem)) << "elements are read one by one";
+}
+
+TEST(LaunchPlan, MoreTilesOfABatchThanAGridCountsAreRefused) {
+  const auto plan = plan_of("sm80_mma:m16.n16.wm1.wn1.s2", test::batch_of(4096, 4096, 64, 1 << 20));
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().what,
+            "4096_4096_64x1048576 f16/f32 tn has 1048576 times 65536 tiles of 16x16: more than a "
+            "grid can count");
+}
+
+Problem groups_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t groups) {
+  Problem problem = problem_of(m, n, k);
+  problem.batch = groups;
+  problem.grouped = true;
+  return *make_problem(problem);
+}
+
+TEST(LaunchPlan, GroupsHaveAGridForTheMostTiles) {
+  const auto few = plan_of("sm90_ws:n64.s4.e1.ps1", groups_of(100, 128, 256, 8));
+  ASSERT_TRUE(few) << few.error().what;
+  EXPECT_TRUE(few->grouped);
+  EXPECT_EQ(few->grid, (2U + 8) * 2) << "each group may leave a tile that is not full";
+  EXPECT_EQ(few->args.batch, 8);
+  EXPECT_EQ(few->args.stride_b, 128 * 256);
+  EXPECT_EQ(few->map_a.matrices, 0);
+  EXPECT_EQ(few->map_b.matrices, 8);
+  EXPECT_EQ(plan_of("sm90_ws:n64.s4.e1.ps1", groups_of(3, 128, 256, 8))->grid, (1U + 3) * 2);
+  EXPECT_EQ(plan_of("sm90_ws:n64.s2.e1.ps1", groups_of(3, 128, 256, 1))->map_b.matrices, 1)
+      << "the kernel has a map of three dimensions all the same";
+}
+
 class Launching : public testing::Test {
  protected:
   void SetUp() override {
@@ -257,6 +339,47 @@ TEST_F(Launching, BindEncodesTheMapsOfThePlan) {
   EXPECT_EQ(d.data_type, static_cast<std::uint32_t>(CU_TENSOR_MAP_DATA_TYPE_FLOAT16));
   EXPECT_EQ(bound->args.a, &a_);
   EXPECT_EQ(bound->args.d, &d_);
+}
+
+TEST_F(Launching, BatchesHaveMapsOfThreeDimensions) {
+  Problem problem = test::batch_of(8, 16, 64, 3);
+  problem.stride_b = 0;
+  problem.ldd = 48;
+  problem.stride_d = 16;  // interleaved: nearer than a row
+  const auto plan = plan_of("sm90_ws:n16.s2", *make_problem(problem));
+  ASSERT_TRUE(plan) << plan.error().what;
+  const auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_});
+  ASSERT_TRUE(bound) << bound.error().what;
+  FakeTensorMap a = {};
+  FakeTensorMap b = {};
+  FakeTensorMap d = {};
+  std::memcpy(&a, &bound->map_a, sizeof a);
+  std::memcpy(&b, &bound->map_b, sizeof b);
+  std::memcpy(&d, &bound->map_d, sizeof d);
+  EXPECT_EQ(a.dimensions, 3U);
+  EXPECT_EQ(a.matrices, 3U);
+  EXPECT_EQ(a.matrix_stride_bytes, 8U * 64 * 2);
+  EXPECT_EQ(b.dimensions, 3U);
+  EXPECT_EQ(b.matrices, 1U) << "one for all";
+  EXPECT_EQ(d.matrices, 3U);
+  EXPECT_EQ(d.matrix_stride_bytes, 32U);
+  EXPECT_EQ(d.stride_bytes, 96U);
+  const auto single = plan_of("sm90_ws:n16.s2", problem_of(8, 16, 64));
+  const auto plain = bind(driver_, *single, {&a_, &b_, nullptr, &d_});
+  ASSERT_TRUE(plain) << plain.error().what;
+  std::memcpy(&a, &plain->map_a, sizeof a);
+  EXPECT_EQ(a.dimensions, 2U);
+}
+
+TEST_F(Launching, GroupsNeedTheirEnds) {
+  const auto plan = plan_of("sm90_ws:n16.s2.e1.ps1", groups_of(8, 16, 64, 2));
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(bind(driver_, *plan, {&a_, &b_, nullptr, &d_}).error().what,
+            "group_ends is a null pointer");
+  const std::int32_t ends[] = {3, 8};
+  const auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_, ends});
+  ASSERT_TRUE(bound) << bound.error().what;
+  EXPECT_EQ(bound->args.group_ends, ends);
 }
 
 TEST_F(Launching, BindNamesTheOperandThatIsNullOrMisaligned) {

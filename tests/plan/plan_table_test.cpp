@@ -125,6 +125,38 @@ TEST(PlanKey, AlignmentClassIsOfPointerAndLeadingDimension) {
   EXPECT_EQ(bits([](Problem& p) { p.ldc = 65, p.beta = 1; }), 3 << 4);
 }
 
+TEST(PlanKey, StridesOfABatchCountAsAlignmentOnly) {
+  const auto key = [](auto change) {
+    Problem problem = test::batch_of(64, 64, 64, 12);
+    change(problem);
+    return key_of(problem);
+  };
+  const PlanKey dense = key([](Problem&) {});
+  EXPECT_EQ(dense.batch, 12);
+  EXPECT_EQ(dense.alignment, 0);
+  EXPECT_EQ(key([](Problem& p) { p.stride_a = 0; }), dense) << "the same kernel serves it";
+  EXPECT_EQ(key([](Problem& p) { p.stride_d += 64; }), dense);
+  EXPECT_EQ(key([](Problem& p) { p.stride_a += 4; }).alignment, 1);
+  EXPECT_EQ(key([](Problem& p) { p.stride_b += 1; }).alignment, 3 << 2);
+  EXPECT_EQ(key([](Problem& p) { p.stride_d += 2; }).alignment, 2 << 6);
+  EXPECT_NE(key([](Problem& p) { p.batch = 13; }), dense);
+}
+
+TEST(PlanKey, GroupsAreFoundByPowersOfTwoOfTheirRows) {
+  const auto key = [](std::int64_t m, bool grouped) {
+    Problem problem = problem_of(m, 64, 64);
+    problem.batch = 8;
+    problem.grouped = grouped;
+    return key_of(*make_problem(problem));
+  };
+  EXPECT_EQ(key(1000, true).m, 1024);
+  EXPECT_EQ(key(1024, true), key(513, true));
+  EXPECT_NE(key(1025, true), key(1024, true));
+  EXPECT_NE(key(1024, true), key(1024, false));
+  EXPECT_EQ(key(1000, false).m, 1000);
+  EXPECT_EQ(key(2147483647, true).m, 2147483647);
+}
+
 TEST(PlanKey, EpilogueIsTheWorkThatAlphaAndBetaAskFor) {
   const auto epilogue = [](float alpha, float beta) {
     Problem problem = problem_of(64, 64, 64);

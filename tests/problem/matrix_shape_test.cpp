@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 namespace gemmsmith {
 namespace {
 
@@ -57,6 +60,40 @@ RC_GTEST_PROP(MatrixShape, ExtentEndsWithTheLastElement, ()) {
   for (std::int64_t row = 0; row < shape.rows; ++row)
     for (std::int64_t column = 0; column < shape.cols; ++column) end = row * shape.ld + column + 1;
   RC_ASSERT(shape.extent() == end);
+}
+
+// The elements of a batch, counted one by one.
+RC_GTEST_PROP(MatrixShape, MatricesAreApartWhereNoElementBelongsToTwo, ()) {
+  MatrixShape shape;
+  shape.rows = *rc::gen::inRange(1, 5);
+  shape.cols = *rc::gen::inRange(1, 5);
+  shape.ld = shape.cols + *rc::gen::inRange(0, 12);
+  shape.batch = *rc::gen::inRange(1, 5);
+  shape.stride = *rc::gen::inRange(0, 40);
+  std::map<std::int64_t, int> uses;
+  for (std::int64_t i = 0; i < shape.batch; ++i)
+    for (std::int64_t row = 0; row < shape.rows; ++row)
+      for (std::int64_t column = 0; column < shape.cols; ++column)
+        ++uses[i * shape.stride + row * shape.ld + column];
+  RC_ASSERT(shape.extent() == uses.rbegin()->first + 1);
+  const bool is_shared =
+      std::any_of(uses.begin(), uses.end(), [](const auto& use) { return use.second > 1; });
+  // "Apart" is promised only for the two arrangements that guards can be checked in.
+  if (shape.matrices_are_apart()) RC_ASSERT(!is_shared);
+  if (shape.stride == 0 && shape.batch > 1) RC_ASSERT(shape.distinct() == 1);
+}
+
+TEST(MatrixShape, BatchesOfAProblemHaveItsStrides) {
+  Problem problem = problem_of(Layout::kTN);
+  problem.batch = 3;
+  problem.stride_a = 0;
+  problem = *make_problem(problem);
+  EXPECT_EQ(stored_a(problem).distinct(), 1);
+  EXPECT_EQ(stored_a(problem).extent(), 5 * 11);
+  EXPECT_EQ(stored_b(problem).batch, 3);
+  EXPECT_EQ(stored_b(problem).extent(), 3 * 7 * 11);
+  EXPECT_EQ(stored_d(problem).stride, 35);
+  EXPECT_EQ(stored_c(problem).stride, 35);
 }
 
 }  // namespace

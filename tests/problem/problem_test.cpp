@@ -68,8 +68,50 @@ INSTANTIATE_TEST_SUITE_P(
                     "n = 2147483648: a size must be at most 2147483647"},
         RefusedCase{"negative_k", [](Problem& p) { p.k = -30; }, ErrorCode::kBadInput,
                     "k = -30: a size must not be negative"},
-        RefusedCase{"batch", [](Problem& p) { p.batch = 2; }, ErrorCode::kUnsupported,
-                    "batch = 2: only batch 1 is supported"},
+        RefusedCase{"negative_batch", [](Problem& p) { p.batch = -2; }, ErrorCode::kBadInput,
+                    "batch = -2: a size must not be negative"},
+        RefusedCase{"negative_stride",
+                    [](Problem& p) {
+                      p.batch = 2;
+                      p.stride_b = -2;
+                    },
+                    ErrorCode::kBadInput, "stride_b = -2: a stride must not be negative"},
+        RefusedCase{"far_matrices",
+                    [](Problem& p) {
+                      p.batch = 2;
+                      p.stride_a = std::int64_t{1} << 39;
+                    },
+                    ErrorCode::kBadInput,
+                    "stride_a = 549755813888: a stride must be at most 549755813887"},
+        RefusedCase{"overflowing_batch",
+                    [](Problem& p) {
+                      p.batch = 2147483647;
+                      p.stride_c = std::int64_t{1} << 33;
+                    },
+                    ErrorCode::kBadInput,
+                    "stride_c = 8589934592: 2147483647 matrices would span more than 2^63 bytes"},
+        RefusedCase{"one_result_for_all",
+                    [](Problem& p) {
+                      p.batch = 3;
+                      p.stride_d = 0;
+                    },
+                    ErrorCode::kBadInput,
+                    "stride_d = 0: the 3 results of 10 x 20 with ldd 20 would overlap"},
+        RefusedCase{"results_that_overlap_by_one",
+                    [](Problem& p) {
+                      p.batch = 3;
+                      p.stride_d = 199;
+                    },
+                    ErrorCode::kBadInput,
+                    "stride_d = 199: the 3 results of 10 x 20 with ldd 20 would overlap"},
+        RefusedCase{"interleaved_results_that_overlap",
+                    [](Problem& p) {
+                      p.batch = 3;
+                      p.ldd = 59;
+                      p.stride_d = 20;
+                    },
+                    ErrorCode::kBadInput,
+                    "stride_d = 20: the 3 results of 10 x 20 with ldd 59 would overlap"},
         RefusedCase{"small_lda", [](Problem& p) { p.lda = 29; }, ErrorCode::kBadInput,
                     "lda = 29: this leading dimension must be at least 30"},
         RefusedCase{"far_rows", [](Problem& p) { p.lda = std::int64_t{1} << 39; },
@@ -117,6 +159,114 @@ TEST(Problem, CountsWorkAndBytes) {
   EXPECT_EQ(problem.min_bytes(), 2.0 * (300 + 600 + 200));
   problem.beta = 1;
   EXPECT_EQ(problem.min_bytes(), 2.0 * (300 + 600 + 400)) << "C is read";
+}
+
+Problem batched(std::int64_t batch) {
+  Problem problem = sized(10, 20, 30);
+  problem.batch = batch;
+  return problem;
+}
+
+TEST(Batch, StridesThatAreNotGivenAreDense) {
+  Problem problem = batched(4);
+  problem.layout = Layout::kNN;
+  problem.lda = 16;
+  problem.ldc = 24;
+  const Problem made = *make_problem(problem);
+  EXPECT_EQ(made.stride_a, 30 * 16) << "A is stored as k lines of m";
+  EXPECT_EQ(made.stride_b, 20 * 30);
+  EXPECT_EQ(made.stride_c, 10 * 24);
+  EXPECT_EQ(made.stride_d, 10 * 20);
+}
+
+TEST(Batch, CLiesLikeDUnlessItSaysOtherwise) {
+  Problem problem = batched(4);
+  problem.stride_d = 1000;
+  EXPECT_EQ(make_problem(problem)->stride_c, 1000);
+  problem.stride_c = 0;
+  EXPECT_EQ(make_problem(problem)->stride_c, 0);
+}
+
+// Interleaved heads: the stride is smaller than a matrix.
+TEST(Batch, ResultsMayInterleave) {
+  Problem problem = batched(3);
+  problem.ldd = 60;
+  problem.stride_d = 20;
+  EXPECT_TRUE(make_problem(problem));
+}
+
+TEST(Batch, WithoutABatchStridesMeanNothing) {
+  for (const std::int64_t batch : {0, 1}) {
+    Problem problem = batched(batch);
+    problem.stride_a = 7;
+    problem.stride_d = 0;
+    Problem plain = batched(batch);
+    ASSERT_TRUE(make_problem(problem));
+    EXPECT_EQ(*make_problem(problem), *make_problem(plain));
+    EXPECT_EQ(make_problem(problem)->is_empty(), batch == 0);
+  }
+}
+
+TEST(Batch, CountsWorkAndEachDistinctByteOnce) {
+  Problem problem = batched(4);
+  EXPECT_EQ(make_problem(problem)->flop(), 4 * 2.0 * 10 * 20 * 30);
+  EXPECT_EQ(make_problem(problem)->min_bytes(), 4 * 2.0 * (300 + 600 + 200));
+  problem.stride_b = 0;
+  problem.beta = 1;
+  EXPECT_EQ(make_problem(problem)->min_bytes(), 2.0 * (4 * 300 + 600 + 4 * 400));
+  problem.stride_c = 0;
+  EXPECT_EQ(make_problem(problem)->min_bytes(), 2.0 * (4 * 300 + 600 + 5 * 200));
+}
+
+TEST(Batch, IsDescribedByWhatIsNotDense) {
+  Problem problem = batched(4);
+  EXPECT_EQ(shape_name(*make_problem(problem)), "10_20_30x4");
+  EXPECT_EQ(describe(*make_problem(problem)), "10_20_30x4 f16/f32 tn");
+  EXPECT_EQ(describe(signature_of(*make_problem(problem))), "f16/f32 tn batched");
+  problem.stride_a = 0;
+  problem.stride_d = 256;
+  EXPECT_EQ(describe(*make_problem(problem)), "10_20_30x4 f16/f32 tn stride_a=0 stride_d=256");
+}
+
+TEST(Batch, IsReadFromTheCommandLinesShape) {
+  const auto parsed = parse_mnk("10_20_30x4", Problem());
+  ASSERT_TRUE(parsed) << parsed.error().what;
+  EXPECT_EQ(*parsed, *make_problem(batched(4)));
+  EXPECT_EQ(parse_mnk("10_20_30x", Problem()).error().what,
+            "--mnk '10_20_30x': '' is not a whole number");
+  EXPECT_EQ(parse_mnk("10x20x30", Problem()).error().what,
+            "--mnk '10x20x30': expected three sizes joined by '_', for example 64_4096_64");
+}
+
+Problem grouped(std::int64_t groups) {
+  Problem problem = sized(10, 20, 30);
+  problem.batch = groups;
+  problem.grouped = true;
+  return problem;
+}
+
+TEST(Groups, ShareAllButB) {
+  const Problem made = *make_problem(grouped(4));
+  EXPECT_FALSE(made.is_batched());
+  EXPECT_EQ(made.stride_b, 20 * 30);
+  EXPECT_EQ(made.stride_a, kDense);
+  EXPECT_EQ(made.stride_d, kDense);
+  EXPECT_EQ(made.flop(), 2.0 * 10 * 20 * 30) << "m counts the rows of all groups";
+  EXPECT_EQ(made.min_bytes(), 2.0 * (300 + 4 * 600 + 200));
+  EXPECT_EQ(make_problem(grouped(40))->min_bytes(), 2.0 * (300 + 10 * 600 + 200))
+      << "ten rows are in ten groups at most";
+  EXPECT_EQ(describe(made), "10_20_30g4 f16/f32 tn");
+  EXPECT_EQ(describe(signature_of(made)), "f16/f32 tn grouped");
+  EXPECT_EQ(describe(*make_problem(grouped(1))), "10_20_30g1 f16/f32 tn");
+}
+
+TEST(Groups, NeedRowsOfA) {
+  Problem problem = grouped(4);
+  problem.layout = Layout::kNT;
+  EXPECT_EQ(make_problem(problem).error().what,
+            "layout = nt: groups are rows of A, which must have k contiguous");
+  problem.layout = Layout::kTT;
+  EXPECT_TRUE(make_problem(problem));
 }
 
 TEST(Problem, LargestSizesDoNotOverflowTheCounts) {

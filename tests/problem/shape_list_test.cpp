@@ -78,6 +78,20 @@ TEST(ShapeList, OptionalColumnsSetTheProblem) {
   EXPECT_EQ(describe(problems[1]), "16_32_64 f16/f32 tn") << "an empty field takes the default";
 }
 
+TEST(ShapeList, BatchesHaveStrides) {
+  const auto problems = parsed(
+      "m,n,k,batch,stride_a,stride_b,stride_d\n"
+      "16,32,64,8,,,\n"
+      "16,32,64,8,0,4096,600\n"
+      "16,32,64,1,0,4096,600\n"
+      "16,32,64,9,,,\n");
+  ASSERT_EQ(problems.size(), 4u);
+  EXPECT_EQ(describe(problems[0]), "16_32_64x8 f16/f32 tn");
+  EXPECT_EQ(describe(problems[1]), "16_32_64x8 f16/f32 tn stride_a=0 stride_b=4096 stride_d=600");
+  EXPECT_EQ(describe(problems[2]), "16_32_64 f16/f32 tn");
+  EXPECT_EQ(describe(problems[3]), "16_32_64x9 f16/f32 tn");
+}
+
 TEST(ShapeList, DefaultsFillWhatTheListLeavesOut) {
   Problem defaults;
   defaults.type = DataType::kBf16;
@@ -152,6 +166,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "shapes.csv:2: layout: unknown layout 'row': expected tn, nn, nt or tt"},
         RefusedCase{"small_leading_dimension", "m,n,k,lda\n16,16,64,63\n",
                     "shapes.csv:2: lda = 63: this leading dimension must be at least 64"},
+        RefusedCase{"negative_stride", "m,n,k,batch,stride_a\n16,16,64,2,-1\n",
+                    "shapes.csv:2: stride_a: '-1': a stride must not be negative"},
         RefusedCase{"alpha_text", "m,n,k,alpha\n1,2,3,one\n",
                     "shapes.csv:2: alpha: 'one' is not a finite number"},
         RefusedCase{"alpha_too_large", "m,n,k,alpha\n1,2,3,1e39\n",

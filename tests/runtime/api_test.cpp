@@ -263,6 +263,36 @@ TEST_F(ApiTest, BatchesOfAnyStridesAreExact) {
   }
 }
 
+// A plan of the dense batch serves gaps, shared operands and interleaved results, too.
+TEST_F(ApiTest, PlansServeBatchesOfAnyAlignedStrides) {
+  options_.m = 24;  // of column-major D, as below
+  options_.n = 16;
+  options_.k = 32;
+  Product product(options_);
+  product.problem.batch = 5;
+  product.problem.stride_a = product.problem.stride_b = 32 * 24;
+  product.problem.stride_c = product.problem.stride_d = 16 * 24;
+  load(TableMaker().kernel(product, "sm90_ws:n24.s2").kernel(product, "sm90_ws:n24.s2", 1, 1));
+  const Batch batches[] = {
+      {GEMMSMITH_OP_T, 24, 16, 32, 5, 32, 32, 24, 24, 32 * 24, 32 * 16, 384, 384},
+      {GEMMSMITH_OP_T, 24, 16, 32, 5, 40, 48, 32, 24, 1000, 0, 0, 400},
+      {GEMMSMITH_OP_T, 24, 16, 32, 5, 32, 32, 24, 120, 0, 8, 384, 24},
+  };
+  for (const Batch& batch : batches)
+    for (const auto& [alpha, beta] : {std::pair{1.0F, 0.0F}, {2.0F, -1.0F}}) {
+      const int launches = gpu().launches;
+      EXPECT_EQ(batch.run_and_compare(handle_, alpha, beta), "");
+      EXPECT_EQ(gpu().launches, launches + 1) << "a kernel, not cuBLASLt";
+    }
+  const int launches = gpu().launches;
+  const Batch others[] = {
+      {GEMMSMITH_OP_T, 24, 16, 32, 6, 32, 32, 24, 24, 32 * 24, 32 * 16, 384, 384},
+      {GEMMSMITH_OP_T, 24, 16, 32, 5, 32, 32, 24, 24, 32 * 24 + 4, 32 * 16, 384, 384},
+      {GEMMSMITH_OP_T, 24, 16, 32, 1, 32, 32, 24, 24, 0, 0, 0, 0}};
+  for (const Batch& batch : others) EXPECT_EQ(batch.run_and_compare(handle_, 1, 0), "");
+  EXPECT_EQ(gpu().launches, launches) << "another batch, strides of 8 bytes, a single product";
+}
+
 // Matrices of a batch are only as aligned as the step between them: nothing may be chosen that
 // relies on the first one alone.
 TEST_F(ApiTest, BatchStridesCountAsAlignment) {
@@ -271,6 +301,131 @@ TEST_F(ApiTest, BatchStridesCountAsAlignment) {
   EXPECT_EQ(fake_lt().alignment[0], 2U);  // the library's A is the caller's
   EXPECT_EQ(fake_lt().alignment[1], 4U);
   EXPECT_EQ(fake_lt().alignment[3], 4U);
+}
+
+// Groups of columns, each with an A of its own.
+class GroupedTest : public ApiTest {
+ protected:
+  GroupedTest() {
+    options_.m = 24;
+    options_.n = 40;
+    options_.k = 32;
+  }
+  gemmsmithProblem_t problem() const {
+    gemmsmithProblem_t problem = Product(options_).problem;
+    problem.batch = 4;
+    problem.stride_a = 24 * 32;
+    return problem;
+  }
+  // The plan table's problem, in our own terms.
+  static void use(gemmsmithHandle_t handle) {
+    Problem groups;
+    groups.m = 64;  // of 33 to 64 columns
+    groups.n = 24;
+    groups.k = 32;
+    groups.batch = 4;
+    groups.grouped = true;
+    plan::PlanTableWriter writer({"NVIDIA H200", 90, 132, "13.1.0", "nvrtc 13.0"});
+    for (const float beta : {0.0F, 1.0F}) {
+      groups.beta = beta;
+      const auto added = writer.add_kernel_plan(
+          *make_problem(groups), *parse_config("sm90_ws:n24.s2.e1.ps1", kernel_families()), h200(),
+          {std::string("FAKE gemm tn maps f16\0", 22)}, {5, 1.2, 1.1});
+      ASSERT_TRUE(added) << added.error().what;
+    }
+    const std::string bytes = *writer.bytes();
+    ASSERT_EQ(gemmsmithLoadPlanTableFromMemory(handle, bytes.data(), bytes.size()),
+              GEMMSMITH_STATUS_SUCCESS)
+        << gemmsmithGetLastErrorString();
+  }
+  std::string error_of(const gemmsmithProblem_t& problem, const std::int32_t* ends,
+                       gemmsmithStatus_t status, float alpha = 1) {
+    const float beta = 0;
+    Product product(options_);
+    EXPECT_EQ(gemmsmithGroupedMatmul(handle_, &problem, &alpha, product.a.data(), product.b.data(),
+                                     &beta, nullptr, product.d.data(), ends, nullptr),
+              status);
+    return gemmsmithGetLastErrorString();
+  }
+  const std::int32_t ends_[4] = {7, 7, 30, 38};  // an empty group, and two columns of nobody
+};
+
+TEST_F(GroupedTest, EachGroupHasItsOwnFactor) {
+  use(handle_);
+  for (const auto& [alpha, beta] : {std::pair{1.0F, 0.0F}, {2.0F, -1.0F}}) {
+    HostMatrix a(GEMMSMITH_R_16F, 32, 24 * 4, 32);
+    HostMatrix b(GEMMSMITH_R_16F, 32, 40, 32);
+    HostMatrix c(GEMMSMITH_R_16F, 24, 40, 24);
+    HostMatrix d(GEMMSMITH_R_16F, 24, 40, 24);
+    int seed = 0;
+    for (HostMatrix* matrix : {&a, &b, &c, &d}) matrix->fill_whole_numbers(++seed);
+    const HostMatrix before = d;
+    const gemmsmithProblem_t groups = problem();
+    const int launches = gpu().launches;
+    ASSERT_EQ(gemmsmithGroupedMatmul(handle_, &groups, &alpha, a.data(), b.data(), &beta, c.data(),
+                                     d.data(), ends_, nullptr),
+              GEMMSMITH_STATUS_SUCCESS)
+        << gemmsmithGetLastErrorString();
+    EXPECT_EQ(gpu().launches, launches + 1);
+    for (std::int64_t column = 0; column < 40; ++column) {
+      const std::int64_t group = column < 7 ? 0 : column < 30 ? 2 : column < 38 ? 3 : -1;
+      for (std::int64_t row = 0; row < 24; ++row) {
+        double expected = before.at(row, column);
+        if (group >= 0) {
+          double sum = 0;
+          for (std::int64_t p = 0; p < 32; ++p) sum += a.at(p, group * 24 + row) * b.at(p, column);
+          expected = static_cast<double>(alpha) * sum +
+                     (beta != 0 ? static_cast<double>(beta) * c.at(row, column) : 0.0);
+        }
+        ASSERT_EQ(d.at(row, column), expected) << row << " " << column;
+      }
+    }
+  }
+}
+
+TEST_F(GroupedTest, WithoutAPlanNothingIsDone) {
+  EXPECT_EQ(
+      error_of(problem(), ends_, GEMMSMITH_STATUS_NOT_SUPPORTED),
+      "40_24_32g4 f16/f32 tn: no plan table is loaded for this device; nothing else can serve "
+      "groups whose sizes only the device knows");
+  use(handle_);
+  gemmsmithProblem_t other = problem();
+  other.batch = 5;
+  EXPECT_EQ(error_of(other, ends_, GEMMSMITH_STATUS_NOT_SUPPORTED),
+            "40_24_32g5 f16/f32 tn: the plan table has no plan for this problem; nothing else can "
+            "serve groups whose sizes only the device knows");
+  EXPECT_EQ(gpu().launches, 0);
+}
+
+TEST_F(GroupedTest, BadArgumentsAreNamed) {
+  use(handle_);
+  const auto bad = [&](auto change, gemmsmithStatus_t status = GEMMSMITH_STATUS_INVALID_VALUE) {
+    gemmsmithProblem_t changed = problem();
+    change(changed);
+    return error_of(changed, ends_, status);
+  };
+  EXPECT_EQ(bad([](auto& p) { p.batch = 0; }), "batch = 0: expected 1 to 1048576 groups");
+  EXPECT_EQ(bad([](auto& p) { p.batch = 1048577; }),
+            "batch = 1048577: expected 1 to 1048576 groups");
+  EXPECT_EQ(bad([](auto& p) { p.stride_d = 8; }),
+            "stride_d = 8: must be 0, since the groups follow each other in one matrix");
+  EXPECT_EQ(bad([](auto& p) { p.stride_a = -8; }), "stride_a = -8: must not be negative");
+  EXPECT_EQ(bad([](auto& p) { p.stride_a = std::int64_t{1} << 60; }),
+            "stride_a = 1152921504606846976: 4 matrices would span more than 2^63 bytes");
+  EXPECT_EQ(bad([](auto& p) { p.lda = 31; }),
+            "lda = 31: must be at least 32, the rows of A as stored");
+  EXPECT_EQ(
+      bad([](auto& p) { p.transb = GEMMSMITH_OP_T, p.ldb = 40; }, GEMMSMITH_STATUS_NOT_SUPPORTED),
+      "transb = 1: groups are columns of B, which must not be transposed");
+  EXPECT_EQ(
+      bad([](auto& p) { p.epilogue = GEMMSMITH_EPILOGUE_RELU; }, GEMMSMITH_STATUS_NOT_SUPPORTED),
+      "epilogue = 2, output = 0: grouped products have neither epilogues nor f32 output");
+  EXPECT_EQ(error_of(problem(), nullptr, GEMMSMITH_STATUS_INVALID_VALUE),
+            "column_ends is NULL: pass 4 32-bit integers in device memory");
+  EXPECT_EQ(error_of(problem(), ends_, GEMMSMITH_STATUS_NOT_SUPPORTED, 0),
+            "alpha or k is 0: there is nothing to multiply, and grouped products do nothing else");
+  bad([](auto& p) { p.n = 0; }, GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(gpu().launches, 0);
 }
 
 // What D must be after an epilogue.
@@ -336,7 +491,7 @@ TEST_F(ApiTest, EachBiasIsItsOwn) {
 }
 
 // A plan was tuned for the plain product: what it is not is not served by it.
-TEST_F(ApiTest, PlansDoNotServeEpiloguesAndBatches) {
+TEST_F(ApiTest, PlansDoNotServeEpilogues) {
   Product product(options_);
   load(TableMaker().kernel(product, kWithMaps));
   product.problem.epilogue = GEMMSMITH_EPILOGUE_RELU;
@@ -346,7 +501,7 @@ TEST_F(ApiTest, PlansDoNotServeEpiloguesAndBatches) {
   EXPECT_GE(product.d.at(0, 0), 0);
   const gemmsmithPlanInfo_t info = plan_info(handle_, product.problem);
   EXPECT_EQ(info.source, GEMMSMITH_SOURCE_CUBLASLT);
-  EXPECT_STREQ(info.reason, "no kernel has batches, epilogues or another output type yet");
+  EXPECT_STREQ(info.reason, "no kernel has epilogues or another output type yet");
   EXPECT_EQ(info.workspace_bytes, 64U << 20);
 }
 

@@ -54,18 +54,23 @@ void store(void* base, std::int64_t index, float value, bool is_bf16) {
 void run_gemm(const FakeModule& kernel, const gemmsmith_kernels::GemmArgs& args) {
   const float alpha = args.alpha_device != nullptr ? *args.alpha_device : args.alpha;
   const float beta = args.beta_device != nullptr ? *args.beta_device : args.beta;
-  for (std::int64_t i = 0; i < args.m; ++i)
-    for (std::int64_t j = 0; j < args.n; ++j) {
-      float sum = 0;
-      for (std::int64_t p = 0; p < args.k; ++p) {
-        const std::int64_t a = kernel.a_is_k_contiguous ? i * args.lda + p : p * args.lda + i;
-        const std::int64_t b = kernel.b_is_k_contiguous ? j * args.ldb + p : p * args.ldb + j;
-        sum += load(args.a, a, kernel.is_bf16) * load(args.b, b, kernel.is_bf16);
+  const bool grouped = args.group_ends != nullptr;
+  for (std::int64_t matrix = 0; matrix < args.batch; ++matrix)
+    for (std::int64_t i = grouped && matrix > 0 ? args.group_ends[matrix - 1] : 0;
+         i < (grouped ? args.group_ends[matrix] : args.m); ++i)
+      for (std::int64_t j = 0; j < args.n; ++j) {
+        float sum = 0;
+        for (std::int64_t p = 0; p < args.k; ++p) {
+          const std::int64_t a = kernel.a_is_k_contiguous ? i * args.lda + p : p * args.lda + i;
+          const std::int64_t b = kernel.b_is_k_contiguous ? j * args.ldb + p : p * args.ldb + j;
+          sum += load(args.a, matrix * args.stride_a + a, kernel.is_bf16) *
+                 load(args.b, matrix * args.stride_b + b, kernel.is_bf16);
+        }
+        float value = alpha * sum;
+        if (beta != 0)
+          value += beta * load(args.c, matrix * args.stride_c + i * args.ldc + j, kernel.is_bf16);
+        store(args.d, matrix * args.stride_d + i * args.ldd + j, value, kernel.is_bf16);
       }
-      float value = alpha * sum;
-      if (beta != 0) value += beta * load(args.c, i * args.ldc + j, kernel.is_bf16);
-      store(args.d, i * args.ldd + j, value, kernel.is_bf16);
-    }
 }
 
 void use_scratch(const gemmsmith_kernels::GemmArgs& args) {

@@ -41,6 +41,43 @@ TEST(Families, ConstraintsAreNamedOnceAndExplained) {
   }
 }
 
+TEST(Families, BatchesFollowTheirOwnRules) {
+  Problem batch = problem_of(72, 72, 4104);  // rows that packing could move
+  batch.batch = 6;
+  batch = *make_problem(batch);
+  EXPECT_EQ(broken("sm90_ws:s4", batch), "legal");
+  EXPECT_EQ(broken("sm90_ws:s4.pk1", batch), "packing_takes_single_matrices");
+  EXPECT_EQ(broken("sm80_mma:s2.pk1", batch), "packing_takes_single_matrices");
+  EXPECT_EQ(broken("sm90_ws:e1.s4.sp2.sk4", batch), "legal") << "6 * 4 tiles of 4 CTAs";
+  EXPECT_EQ(broken("sm90_ws:e1.s4.sp1.sk4", batch), "legal");
+  batch.batch = 60;
+  batch = *make_problem(batch);
+  EXPECT_EQ(broken("sm90_ws:e1.s4.sp2.sk4", batch), "split_ctas_fit_at_once");
+  EXPECT_EQ(broken("sm90_ws:e1.s4.sp1.sk4", batch), "legal") << "clusters need not meet";
+  batch.stride_d += 4;
+  EXPECT_EQ(broken("sm90_ws:s4", batch), "tma_writes_d");
+  EXPECT_EQ(broken("sm90_ws:s4.e1", batch), "legal");
+  batch.stride_a += 4;
+  EXPECT_EQ(broken("sm90_ws:s4.e1", batch), "unreadable_operands_are_packed");
+  EXPECT_EQ(broken("sm80_mma:s2", batch), "unreadable_operands_are_packed");
+  EXPECT_EQ(broken("sm80_mma:s2.l1", batch), "legal");
+  batch.stride_a = 0;
+  EXPECT_EQ(broken("sm90_ws:s4.e1", batch), "legal") << "one A for all";
+}
+
+TEST(Families, GroupsAreWalkedByPersistentCtas) {
+  Problem groups = problem_of(4096, 1024, 512);
+  groups.batch = 64;
+  groups.grouped = true;
+  groups = *make_problem(groups);
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s4.e1.ps1", groups), "legal");
+  EXPECT_EQ(broken("sm90_ws:w2.pp1.m128.n128.s4.e1.ps1", groups), "legal");
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s4.e1", groups), "groups_are_walked");
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s4.ps1", groups), "groups_are_stored_by_rows");
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s4.e1.ps1.cn2", groups), "groups_take_single_ctas");
+  EXPECT_EQ(broken("sm80_mma:s2", groups), "groups_are_hoppers");
+}
+
 TEST(Families, DefaultsAreAmongTheValues) {
   for (const Family* family : kernel_families())
     for (const Parameter& parameter : family->parameters)

@@ -164,9 +164,35 @@ RC_GTEST_PROP(ProblemKey, ReadsBackAsTheSameProblem, ()) {
   problem.alignment.a = *rc::gen::element(1, 2, 16, 256);
   problem = *make_problem(problem);
   problem.ldd += *rc::gen::inRange(0, 9);
+  if (*rc::gen::arbitrary<bool>()) {
+    problem.m %= 1 << 12;  // else the batch might have more than 2^63 bytes
+    problem.batch = *rc::gen::inRange(2, 99);
+    problem.stride_b = *rc::gen::inRange<std::int64_t>(0, 1 << 30);
+    problem.lda = problem.ldb = problem.ldc = problem.ldd = 0;
+    const auto made = make_problem(problem);
+    RC_PRE(made.has_value());
+    problem = *made;
+  }
   const auto read = parse_problem_key(problem_key(problem));
   RC_ASSERT(read.has_value());
   RC_ASSERT(*read == problem);
+}
+
+// Stores from before there were batches keep their keys.
+TEST(ProblemKey, NamesStridesOnlyOfABatch) {
+  Problem problem;
+  problem.m = 64;
+  problem.n = 32;
+  problem.k = 16;
+  EXPECT_EQ(problem_key(*make_problem(problem)),
+            "64,32,16,1,f16,f32,tn,16,16,32,32,1,0,256,256,256,256");
+  problem.batch = 3;
+  problem.stride_a = 0;
+  EXPECT_EQ(problem_key(*make_problem(problem)),
+            "64,32,16,3,f16,f32,tn,16,16,32,32,1,0,256,256,256,256,0,512,2048,2048");
+  EXPECT_EQ(parse_problem_key("64,32,16,3,f16,f32,tn,16,16,32,32,1,0,256,256,256,256").error().what,
+            "problem key '64,32,16,3,f16,f32,tn,16,16,32,32,1,0,256,256,256,256': expected 21 "
+            "fields");
 }
 
 RC_GTEST_PROP(ProblemKey, ReadsAnyTextWithoutHarm, (const std::string& text)) {

@@ -31,6 +31,39 @@ TEST_F(CublasGemmFake, RowMajorProductIsRightInEveryLayout) {
   }
 }
 
+// Gaps, one A for all, interleaved results: in the batched call's terms.
+TEST_F(CublasGemmFake, BatchesAreOneStridedCall) {
+  const auto handle = cublas();
+  for (const Layout layout : {Layout::kTN, Layout::kNT}) {
+    Problem problem = problem_of(5, 11, 7, layout);
+    problem.batch = 3;
+    Problem gaps = *make_problem(problem);
+    gaps.stride_a += 3;
+    gaps.stride_b += 4;
+    gaps.stride_c = gaps.stride_d += 5;
+    Problem shared = problem;
+    shared.stride_a = 0;
+    shared.ldc = shared.ldd = 40;
+    shared.stride_d = 12;
+    for (const Problem& batch : {*make_problem(problem), gaps, *make_problem(shared)}) {
+      auto gemm = CublasGemm::create(handle, batch, CublasAlgo::kDefault);
+      ASSERT_TRUE(gemm) << gemm.error().what;
+      HostProduct product(batch);
+      fake().cublas_calls.clear();
+      ASSERT_TRUE(gemm->run(product.operands(), workspace_, nullptr));
+      EXPECT_EQ(product.difference(), "");
+      EXPECT_EQ(fake().cublas_calls.back(), "GemmStridedBatchedEx");
+    }
+  }
+  Problem apart = problem_of(5, 11, 7);
+  apart.batch = 3;
+  apart.beta = 1;
+  apart.stride_c = 0;
+  EXPECT_EQ(CublasGemm::create(handle, *make_problem(apart), CublasAlgo::kDefault).error().what,
+            "cublasGemmStridedBatchedEx adds to D in place: stride_c = 0 and stride_d = 55 must be "
+            "equal");
+}
+
 TEST_F(CublasGemmFake, F16AccumulationTakesHalfScalars) {
   Problem problem = problem_of(4, 4, 4);
   problem.accumulator = DataType::kF16;

@@ -547,4 +547,24 @@ EXPORT cublasStatus_t cublasGemmEx_64(cublasHandle_t, cublasOperation_t op_a,
   product.compute();
   return CUBLAS_STATUS_SUCCESS;
 }
+EXPORT cublasStatus_t cublasGemmStridedBatchedEx_64(
+    cublasHandle_t, cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t m, std::int64_t n,
+    std::int64_t k, const void* alpha, const void* a, cudaDataType type, std::int64_t lda,
+    long long int stride_a, const void* b, cudaDataType, std::int64_t ldb, long long int stride_b,
+    const void* beta, void* c, cudaDataType, std::int64_t ldc, long long int stride_c,
+    std::int64_t batch, cublasComputeType_t compute, cublasGemmAlgo_t algo) {
+  state.cublas_calls.push_back("GemmStridedBatchedEx");
+  state.gemm_algo = algo;
+  state.compute_type = compute;
+  const cudaDataType scale = compute == CUBLAS_COMPUTE_16F ? CUDA_R_16F : CUDA_R_32F;
+  Product product{
+      m,   n,   k,   op_a == CUBLAS_OP_T,      op_b == CUBLAS_OP_T,    type, a, b, c, c, lda,
+      ldb, ldc, ldc, element(alpha, scale, 0), element(beta, scale, 0)};
+  product.batch = batch;
+  product.stride_a = stride_a;
+  product.stride_b = stride_b;
+  product.stride_c = product.stride_d = stride_c;
+  product.compute();
+  return CUBLAS_STATUS_SUCCESS;
+}
 #endif  // GEMMSMITH_FAKE_LT_ALONE

@@ -70,11 +70,16 @@ std::vector<std::uint16_t> pattern(DataType type, std::int64_t count, int seed) 
 
 HostProduct::HostProduct(const Problem& p)
     : problem_(p),
-      a_(pattern(p.type, (a_is_k_contiguous(p.layout) ? p.m : p.k) * p.lda, 1)),
-      b_(pattern(p.type, (b_is_k_contiguous(p.layout) ? p.n : p.k) * p.ldb, 2)),
-      c_(pattern(p.type, p.m * p.ldc, 3)),
-      d_(pattern(p.type, p.m * p.ldd, 4)),
+      a_(pattern(p.type, words(p, stored_a(p)), 1)),
+      b_(pattern(p.type, words(p, stored_b(p)), 2)),
+      c_(pattern(p.type, words(p, stored_c(p)), 3)),
+      d_(pattern(p.type, words(p, stored_d(p)), 4)),
       initial_d_(d_) {}
+
+// Whole rows, padding behind the last one included.
+std::int64_t HostProduct::words(const Problem& p, const MatrixShape& shape) {
+  return (p.is_batched() ? (p.batch - 1) * shape.stride : 0) + shape.rows * shape.ld;
+}
 
 double HostProduct::value(const std::vector<std::uint16_t>& matrix, std::int64_t index) const {
   const std::uint16_t bits = matrix.at(static_cast<std::size_t>(index));
@@ -84,21 +89,30 @@ double HostProduct::value(const std::vector<std::uint16_t>& matrix, std::int64_t
 
 std::string HostProduct::difference(bool in_place) const {
   const Problem& p = problem_;
-  for (std::int64_t i = 0; i < p.m; ++i)
-    for (std::int64_t j = 0; j < p.ldd; ++j) {
-      double expected = value(initial_d_, i * p.ldd + j);  // padding stays
-      if (j < p.n) {
+  std::vector<double> expected;  // padding stays
+  for (std::size_t at = 0; at < d_.size(); ++at)
+    expected.push_back(value(initial_d_, static_cast<std::int64_t>(at)));
+  for (std::int64_t matrix = 0; matrix < p.batch; ++matrix)
+    for (std::int64_t i = 0; i < p.m; ++i)
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        const std::int64_t a = matrix * stored_a(p).stride;
+        const std::int64_t b = matrix * stored_b(p).stride;
         double sum = 0;
         for (std::int64_t l = 0; l < p.k; ++l)
-          sum += value(a_, a_is_k_contiguous(p.layout) ? i * p.lda + l : l * p.lda + i) *
-                 value(b_, b_is_k_contiguous(p.layout) ? j * p.ldb + l : l * p.ldb + j);
-        const double c = in_place ? value(initial_d_, i * p.ldd + j) : value(c_, i * p.ldc + j);
-        expected = static_cast<double>(p.alpha) * sum + static_cast<double>(p.beta) * c;
+          sum += value(a_, a + (a_is_k_contiguous(p.layout) ? i * p.lda + l : l * p.lda + i)) *
+                 value(b_, b + (b_is_k_contiguous(p.layout) ? j * p.ldb + l : l * p.ldb + j));
+        const std::int64_t d = matrix * stored_d(p).stride + i * p.ldd + j;
+        const double c = in_place ? value(initial_d_, d)
+                                  : value(c_, matrix * stored_c(p).stride + i * p.ldc + j);
+        expected[static_cast<std::size_t>(d)] =
+            static_cast<double>(p.alpha) * sum + static_cast<double>(p.beta) * c;
       }
-      const double actual = value(d_, i * p.ldd + j);
-      if (actual != expected)
-        return fmt::format("{}: D[{}][{}] = {}, expected {}", describe(p), i, j, actual, expected);
-    }
+  for (std::size_t at = 0; at < d_.size(); ++at) {
+    const double actual = value(d_, static_cast<std::int64_t>(at));
+    if (actual != expected[at])
+      return fmt::format("{}: word {} of D = {}, expected {}", describe(p), at, actual,
+                         expected[at]);
+  }
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fake_cublaslt.h"
+#include "problem/matrix_shape.h"
 #include "vendor/lt_matmul.h"
 
 namespace gemmsmith::vendor {
@@ -56,6 +57,7 @@ class HostProduct {
   std::string difference(bool in_place = false) const;
 
  private:
+  static std::int64_t words(const Problem& problem, const MatrixShape& shape);
   double value(const std::vector<std::uint16_t>& matrix, std::int64_t index) const;
 
   Problem problem_;

@@ -69,6 +69,22 @@ TEST_F(LtMatmulFake, RowMajorProductIsRightInEveryLayoutAndType) {
   }
 }
 
+TEST_F(LtMatmulFake, BatchesHaveTheProblemsStrides) {
+  Problem problem = vendor::problem_of(7, 12, 9, Layout::kNN);
+  problem.batch = 4;
+  problem.stride_b = 0;
+  problem.stride_d = 100;
+  problem.stride_c = 3;
+  problem.beta = 2;
+  problem = *make_problem(problem);
+  const LtMatmul matmul = matmul_of(problem);
+  HostProduct product(problem);
+  const auto ran =
+      matmul.run(first_algo(matmul), product.operands(), {nullptr, kWorkspace}, nullptr);
+  ASSERT_TRUE(ran) << ran.error().what;
+  EXPECT_EQ(product.difference(), "");
+}
+
 TEST_F(LtMatmulFake, DMayBeCInPlace) {
   Problem problem = vendor::problem_of(6, 10, 4);
   problem.alpha = 2;
