@@ -81,22 +81,16 @@ std::vector<std::string> cupti_names() {
   return names;
 }
 
-Result<Cupti> open_cupti(const std::vector<std::string>& names) {
-  GEMMSMITH_TRY(DynamicLibrary library, DynamicLibrary::open(names, "CUPTI", kAdvice));
+Result<std::shared_ptr<const Cupti>> load_cupti() {
+  GEMMSMITH_TRY(DynamicLibrary library, DynamicLibrary::open(cupti_names(), "CUPTI", kAdvice));
   library.keep_loaded();
-  Cupti cupti;
-  cupti.path = library.path();
+  auto cupti = std::make_shared<Cupti>();
+  cupti->path = library.path();
 #define GEMMSMITH_CUPTI_LOAD(function) \
-  GEMMSMITH_CHECK(library.load("cupti" #function, cupti.function));
+  GEMMSMITH_CHECK(library.load("cupti" #function, cupti->function));
   GEMMSMITH_CUPTI_FUNCTIONS(GEMMSMITH_CUPTI_LOAD)
 #undef GEMMSMITH_CUPTI_LOAD
   return cupti;
-}
-
-Result<const Cupti*> load_cupti() {
-  static const Result<Cupti> cupti = open_cupti(cupti_names());
-  if (!cupti) return tl::unexpected<Error>(cupti.error());
-  return &*cupti;
 }
 
 std::string cupti_name(const Cupti& cupti, CUptiResult result) {

@@ -8,6 +8,7 @@
 #include <cupti_result.h>
 #include <cupti_target.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -58,10 +59,8 @@ struct Cupti {
 std::vector<std::string> cupti_names();
 
 // Errors (kEnvironment): not found, or one from before CUDA 12.6, which has no range profiler. The
-// result is the same on every call.
-Result<const Cupti*> load_cupti();
-// The first of `names`, anew on every call.
-Result<Cupti> open_cupti(const std::vector<std::string>& names);
+// library stays loaded.
+Result<std::shared_ptr<const Cupti>> load_cupti();
 
 // "CUPTI_ERROR_HARDWARE_BUSY".
 std::string cupti_name(const Cupti& cupti, CUptiResult result);

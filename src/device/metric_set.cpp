@@ -10,21 +10,22 @@ namespace {
 // CUPTI's object for a chip's metrics.
 class Host {
  public:
-  static Result<Host> create(const Cupti& cupti, const std::string& chip,
+  static Result<Host> create(std::shared_ptr<const Cupti> cupti, const std::string& chip,
                              std::span<const std::uint8_t> availability) {
     GEMMSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_Initialize_Params, params);
     params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
     params.pChipName = chip.c_str();
     params.pCounterAvailabilityImage = availability.empty() ? nullptr : availability.data();
-    const CUptiResult result = cupti.ProfilerHostInitialize(&params);
+    const CUptiResult result = cupti->ProfilerHostInitialize(&params);
     if (result != CUPTI_SUCCESS)
       return fail(ErrorCode::kUnsupported,
                   "CUPTI ({}) cannot prepare counters for the chip '{}': {}; a CUPTI as new as the "
                   "GPU is needed, with libnvperf_host.so beside it",
-                  cupti.path, chip, cupti_name(cupti, result));
-    return Host(cupti, params.pHostObject);
+                  cupti->path, chip, cupti_name(*cupti, result));
+    return Host(std::move(cupti), params.pHostObject);
   }
-  Host(Host&& other) noexcept : cupti_(other.cupti_), object_(std::exchange(other.object_, {})) {}
+  Host(Host&& other) noexcept
+      : cupti_(std::move(other.cupti_)), object_(std::exchange(other.object_, nullptr)) {}
   Host& operator=(Host&& other) noexcept {
     std::swap(cupti_, other.cupti_);
     std::swap(object_, other.object_);
@@ -47,14 +48,15 @@ class Host {
   CUpti_Profiler_Host_Object* get() const { return object_; }
 
  private:
-  Host(const Cupti& cupti, CUpti_Profiler_Host_Object* object) : cupti_(&cupti), object_(object) {}
-  const Cupti* cupti_;
+  Host(std::shared_ptr<const Cupti> cupti, CUpti_Profiler_Host_Object* object)
+      : cupti_(std::move(cupti)), object_(object) {}
+  std::shared_ptr<const Cupti> cupti_;
   CUpti_Profiler_Host_Object* object_;
 };
 
 // CUPTI says only that something in a list is wrong, and an object that has refused once is of no
 // further use: each metric is tried alone.
-Error unknown_metric(const Cupti& cupti, const std::string& chip,
+Error unknown_metric(const std::shared_ptr<const Cupti>& cupti, const std::string& chip,
                      std::span<const std::uint8_t> availability,
                      std::span<const char* const> metrics, CUptiResult refused) {
   for (const char* metric : metrics) {
@@ -63,17 +65,17 @@ Error unknown_metric(const Cupti& cupti, const std::string& chip,
     const char* one[] = {metric};
     if (host->add(one) != CUPTI_SUCCESS)
       return {ErrorCode::kUnsupported, fmt::format("CUPTI ({}) has no metric '{}' for the chip {}",
-                                                   cupti.path, metric, chip)};
+                                                   cupti->path, metric, chip)};
   }
   return {ErrorCode::kDevice,
-          fmt::format("CUPTI ({}) cannot schedule these metrics together on {}: {}", cupti.path,
-                      chip, cupti_name(cupti, refused))};
+          fmt::format("CUPTI ({}) cannot schedule these metrics together on {}: {}", cupti->path,
+                      chip, cupti_name(*cupti, refused))};
 }
 
 }  // namespace
 
 struct MetricSet::State {
-  const Cupti* cupti = nullptr;
+  std::shared_ptr<const Cupti> cupti;
   Host host;
   std::vector<std::string> metrics;
   std::vector<const char*> names;  // of metrics
@@ -92,13 +94,13 @@ std::size_t MetricSet::passes() const { return state_->passes; }
 
 Result<MetricSet> MetricSet::create(const std::string& chip, std::vector<std::string> metrics,
                                     std::span<const std::uint8_t> availability) {
-  GEMMSMITH_TRY(const Cupti* const cupti, load_cupti());
-  GEMMSMITH_TRY(Host host, Host::create(*cupti, chip, availability));
+  GEMMSMITH_TRY(const std::shared_ptr<const Cupti> cupti, load_cupti());
+  GEMMSMITH_TRY(Host host, Host::create(cupti, chip, availability));
   auto state =
       std::make_unique<State>(State{cupti, std::move(host), std::move(metrics), {}, {}, 0});
   for (const std::string& metric : state->metrics) state->names.push_back(metric.c_str());
   if (const CUptiResult added = state->host.add(state->names); added != CUPTI_SUCCESS)
-    return tl::unexpected<Error>(unknown_metric(*cupti, chip, availability, state->names, added));
+    return tl::unexpected<Error>(unknown_metric(cupti, chip, availability, state->names, added));
 
   GEMMSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params, size);
   size.pHostObject = state->host.get();

@@ -29,7 +29,7 @@ const char* why_unsupported(const CUpti_Profiler_DeviceSupported_Params& answer)
 }  // namespace
 
 struct RangeProfiler::State {
-  const Cupti* cupti = nullptr;
+  std::shared_ptr<const Cupti> cupti;
   const CudaContext* context = nullptr;
   std::string chip;
   std::vector<std::uint8_t> availability;
@@ -37,7 +37,8 @@ struct RangeProfiler::State {
   bool initialised = false;
   bool started = false;
 
-  State(const Cupti& library, const CudaContext& of) : cupti(&library), context(&of) {}
+  State(std::shared_ptr<const Cupti> library, const CudaContext& of)
+      : cupti(std::move(library)), context(&of) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
@@ -179,8 +180,8 @@ RangeProfiler::~RangeProfiler() = default;
 const std::string& RangeProfiler::chip() const { return state_->chip; }
 
 Result<RangeProfiler> RangeProfiler::open(const CudaContext& context) {
-  GEMMSMITH_TRY(const Cupti* const cupti, load_cupti());
-  auto state = std::make_unique<State>(*cupti, context);
+  GEMMSMITH_TRY(std::shared_ptr<const Cupti> cupti, load_cupti());
+  auto state = std::make_unique<State>(std::move(cupti), context);
   GEMMSMITH_CHECK(state->initialise());
   GEMMSMITH_CHECK(state->learn_device());
   GEMMSMITH_CHECK(state->enable());

@@ -35,7 +35,7 @@ const std::vector<PackageRule>& package_rules() {
       {"CLI/", {"cli"}},        {"SQLiteCpp/", {"store"}}, {"sqlite3.h", {"store"}},
       {"spdlog/", {"base"}},    {"toml++/", {"base"}},     {"xxhash.h", {"base"}},
       {"nvrtc.h", {"compile"}}, {"zstd.h", {"device"}},    {"Eigen/", {"policy"}},
-      {"torch/", {"train"}},
+      {"torch/", {"train"}},    {"cupti", {"device"}},
   };
   return rules;
 }
