@@ -1,8 +1,11 @@
 #include "cli/config_choice.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "cli/bench_session.h"
 #include "device/recording.h"
@@ -78,7 +81,54 @@ Result<Choice> ranked_choice(Bench& bench, const Problem& problem, int count) {
   return Choice{configs[best], "ranked"};
 }
 
+// The fields of one CSV line; quotes hold commas, and no field of ours holds a line break.
+std::vector<std::string> csv_fields(std::string_view line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      fields.emplace_back();
+    else if (c != '\r')
+      fields.back() += c;
+  }
+  return fields;
+}
+
 }  // namespace
+
+Result<ConfigsByShape> read_choices(const std::filesystem::path& path) {
+  GEMMSMITH_TRY(const std::string text, read_file(path));
+  ConfigsByShape choices;
+  std::size_t shape_at = 0, config_at = 0, columns = 0;
+  std::string_view rest = text;
+  for (int number = 1; !rest.empty(); ++number) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::vector<std::string> fields = csv_fields(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (fields.size() == 1 && fields[0].empty()) continue;
+    if (columns == 0) {
+      const auto at = [&](const char* name) {
+        return static_cast<std::size_t>(std::find(fields.begin(), fields.end(), name) -
+                                        fields.begin());
+      };
+      columns = fields.size();
+      shape_at = at("shape");
+      config_at = at("config");
+      if (shape_at == columns || config_at == columns)
+        return fail(ErrorCode::kBadInput,
+                    "{}, line {}: expected a header with the columns shape and config",
+                    path.string(), number);
+      continue;
+    }
+    if (fields.size() != columns)
+      return fail(ErrorCode::kBadInput, "{}, line {}: {} fields, the header has {}", path.string(),
+                  number, fields.size(), columns);
+    if (!fields[config_at].empty()) choices[fields[shape_at]].push_back(fields[config_at]);
+  }
+  return choices;
+}
 
 Result<Choice> choose_config(const std::string& named, int ranked, const Session& session,
                              Bench& bench, const Problem& problem) {

@@ -118,7 +118,7 @@ Table rows(std::span<const Profile> profiles) {
       "energy_uj", "sm_clock_mhz",  "memory_mhz", "temperature_c", "throttled",
       "load_us",   "throttled_pct", "chip",       "kernels",       "passes"};
   for (const CounterTarget& target : counter_targets()) {
-    columns.push_back(fmt::format("{}{}", target.key, *target.unit == '\0' ? "" : "_pct"));
+    columns.push_back(fmt::format("{}_value", target.key));
     columns.push_back(fmt::format("{}_met", target.key));
   }
   for (const char* derived : {"sm_exact", "l2_read_hit_pct", "l2_sm_read_hit_pct", "l2_served_pct",

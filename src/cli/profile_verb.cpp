@@ -5,6 +5,8 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -24,6 +26,8 @@ namespace {
 struct ProfileOptions {
   ProblemOptions problem;
   std::vector<std::string> configs;
+  std::string choices;
+  ConfigsByShape chosen_by_shape;  // what the file `choices` holds
   std::string baseline = "lt_tuned";
   int ranked = 8;
   double seconds = 0.3;
@@ -51,9 +55,10 @@ Result<void> check_options(const ProfileOptions& options, const Session& session
   if (options.seconds > kMostSeconds)
     return fail(ErrorCode::kBadInput, "--seconds {:g}: expected at most {:g}", options.seconds,
                 kMostSeconds);
-  if (options.bare && options.configs.empty())
+  if (options.bare && options.configs.empty() && options.choices.empty())
     return fail(ErrorCode::kBadInput,
-                "--bare launches what is named and chooses nothing: name configs with --config");
+                "--bare launches what is named and chooses nothing: name configs with --config or "
+                "--choices");
   if (const std::string& device = session.settings.value("device"); is_recorded(device))
     return fail(ErrorCode::kUnsupported,
                 "hardware counters can only come from a GPU, not from a recording: pass --device "
@@ -70,14 +75,51 @@ double empty_kernel_us(const Bench& bench) {
   return workers.back().value("empty_kernel_us", 0.0);
 }
 
+std::vector<std::string> named_texts(const ProfileOptions& options, const Problem& problem) {
+  std::vector<std::string> named = options.configs;
+  if (const auto found = options.chosen_by_shape.find(shape_name(problem));
+      found != options.chosen_by_shape.end())
+    named.insert(named.end(), found->second.begin(), found->second.end());
+  return named;
+}
+
+// What is named for the problems and legal; what is not, the problem's own turn refuses.
+std::vector<std::pair<Problem, Config>> named_pairs(const ProfileOptions& options,
+                                                    const Bench& bench,
+                                                    const std::vector<Problem>& problems) {
+  std::vector<std::pair<Problem, Config>> pairs;
+  for (const Problem& problem : problems)
+    for (const std::string& text : named_texts(options, problem))
+      if (auto config = named_config(text, problem, bench.device().target))
+        pairs.emplace_back(problem, *std::move(config));
+  return pairs;
+}
+
+// On every core at once: a worker's bench would compile them one by one, each as it is asked for.
+Result<void> compile_kernels(const Session& session, const Bench& bench,
+                             std::span<const std::pair<Problem, Config>> wanted) {
+  std::vector<KernelRequest> requests;
+  std::set<std::string> seen;
+  for (const auto& [problem, config] : wanted)
+    if (!vendor::is_vendor(config) &&
+        seen.insert(kernel_name(config, signature_of(problem))).second)
+      requests.push_back({config, signature_of(problem)});
+  GEMMSMITH_TRY(const std::string architecture,
+                compile_architecture(bench.device().target.compute_capability));
+  GEMMSMITH_CHECK(compile_ahead(session, requests, architecture));
+  return {};
+}
+
 Result<std::vector<Config>> chosen(const ProfileOptions& options, const Session& session,
                                    Bench& bench, const Problem& problem) {
   std::vector<Config> configs;
-  for (const std::string& text : options.configs) {
+  for (const std::string& text : named_texts(options, problem)) {
     GEMMSMITH_TRY(Config config, named_config(text, problem, bench.device().target));
     configs.push_back(std::move(config));
   }
   if (!configs.empty()) return configs;
+  if (options.bare)
+    return fail(ErrorCode::kBadInput, "--bare: no config is named for {}", shape_name(problem));
   GEMMSMITH_TRY(Choice choice, choose_config("", options.ranked, session, bench, problem));
   return std::vector<Config>{std::move(choice.config)};
 }
@@ -181,6 +223,7 @@ Result<int> run_profile(const ProfileOptions& options, const std::vector<Problem
     GEMMSMITH_TRY(const BenchSettings settings, bench_settings(session));
     GEMMSMITH_TRY(const std::unique_ptr<Bench> bench,
                   open_bench(session.settings.value("device"), settings));
+    GEMMSMITH_CHECK(compile_kernels(session, *bench, named_pairs(options, *bench, problems)));
     ProgressLine progress("timed", static_cast<std::int64_t>(problems.size()), session.quiet);
     std::int64_t done = 0;
     GEMMSMITH_TRY(timed, sweep(problems, [&](const Problem& problem) {
@@ -241,29 +284,35 @@ Result<int> run_l2(const ProfileOptions& options, const std::vector<Problem>& pr
   const Target target = bench->device().target;
   // A third of what is looked at elsewhere: each kernel comes in three orders.
   const int kernels = std::max(1, options.ranked / 3);
+  std::vector<std::pair<Problem, Config>> wanted = named_pairs(options, *bench, problems);
+  for (const Problem& problem : problems)
+    if (named_texts(options, problem).empty())
+      for (Config& config : l2_candidates({problem, target}, kernels))
+        wanted.emplace_back(problem, std::move(config));
+  GEMMSMITH_CHECK(compile_kernels(session, *bench, wanted));
   std::vector<L2Pair> pairs;
   int bad = 0;
-  ProgressLine progress("counted", static_cast<std::int64_t>(problems.size()), session.quiet);
+  ProgressLine progress("counted", static_cast<std::int64_t>(wanted.size()), session.quiet);
   std::int64_t done_count = 0;
-  const auto count = [&](const Problem& problem) -> Result<void> {
+  const auto count_one = [&](const Problem& problem, const Config& config) -> Result<void> {
     progress.update(++done_count, shape_name(problem));
-    std::vector<Config> configs;
-    if (options.configs.empty()) {
-      configs = l2_candidates({problem, target}, kernels);
-    } else {
-      GEMMSMITH_TRY(configs, chosen(options, session, *bench, problem));
+    GEMMSMITH_TRY(const policy::L2Traffic predicted, policy::predict_l2(problem, config, target));
+    GEMMSMITH_TRY(const CounterReport report,
+                  bench->count(problem, subject_of(config), options.scope()));
+    if (report.status == Status::kOk) {
+      pairs.push_back({problem, config, predicted, report.values});
+      return {};
     }
-    for (const Config& config : configs) {
-      GEMMSMITH_TRY(const policy::L2Traffic predicted, policy::predict_l2(problem, config, target));
-      GEMMSMITH_TRY(const CounterReport report,
-                    bench->count(problem, subject_of(config), options.scope()));
-      if (report.status == Status::kOk) {
-        pairs.push_back({problem, config, predicted, report.values});
-        continue;
-      }
-      ++bad;
-      talk("{} {}: {}\n", shape_name(problem), to_text(config), report.detail);
-    }
+    ++bad;
+    talk("{} {}: {}\n", shape_name(problem), to_text(config), report.detail);
+    return {};
+  };
+  const auto count = [&](const Problem& problem) -> Result<void> {
+    // What is named and not legal is an error here; the others were compiled above.
+    for (const std::string& text : named_texts(options, problem))
+      GEMMSMITH_CHECK(named_config(text, problem, target));
+    for (const auto& [of, config] : wanted)
+      if (of == problem) GEMMSMITH_CHECK(count_one(problem, config));
     return {};
   };
   GEMMSMITH_TRY(const Sweep done, sweep(problems, count));
@@ -272,8 +321,11 @@ Result<int> run_l2(const ProfileOptions& options, const std::vector<Problem>& pr
   return end(done, bad > 0);
 }
 
-Result<int> run(const ProfileOptions& options, const Session& session) {
+Result<int> run(ProfileOptions& options, const Session& session) {
   GEMMSMITH_CHECK(check_options(options, session));
+  if (!options.choices.empty()) {
+    GEMMSMITH_TRY(options.chosen_by_shape, read_choices(options.choices));
+  }
   GEMMSMITH_TRY(std::vector<Problem> problems, options.problem.problems());
   std::erase_if(problems, [](const Problem& p) { return p.is_empty() || p.k == 0; });
   if (problems.empty()) {
@@ -301,6 +353,8 @@ Verb add_profile(CLI::App& parent, Session& session) {
   options->problem.add_to(*app);
   app->add_option("--config", options->configs, "A config, ours or cublaslt:...; may be repeated")
       ->take_all();
+  app->add_option("--choices", options->choices,
+                  "A CSV with columns shape and config: what to profile of each shape");
   app->add_option("--baseline", options->baseline,
                   "lt_tuned, lt_first, cublas_autotune, cublas or none [lt_tuned]");
   app->add_option("--ranked", options->ranked, "Choose among the N best-ranked configs [8]")

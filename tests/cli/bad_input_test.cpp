@@ -223,8 +223,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "gemmsmith: unknown target 'b200': expected a100, h100 or h200"},
         BadFlag{"verb",
                 {"frobnicate"},
-                "gemmsmith: unknown verb 'frobnicate': expected one of tune, bench, verify, eval, "
-                "space, explain, compile, store, export, report, train, info"},
+                "gemmsmith: unknown verb 'frobnicate': expected one of tune, bench, verify, "
+                "profile, eval, space, explain, compile, store, export, report, train, info"},
         BadFlag{"nothing", {}, "A subcommand is required\nRun with --help for more information."},
         BadFlag{"device",
                 {"tune", "--mnk", "64_64_64", "--device", "tpu:0"},

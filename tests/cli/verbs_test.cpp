@@ -12,7 +12,7 @@ namespace gemmsmith::test {
 namespace {
 
 TEST(Help, EveryVerbHasExamples) {
-  for (const char* verb : {"tune", "bench", "verify", "eval", "space", "explain", "compile",
+  for (const char* verb : {"tune", "bench", "verify", "profile", "eval", "space", "explain", "compile",
                            "store", "export", "report", "train", "info"}) {
     const ProgramResult result = run_program({verb, "--help"});
     EXPECT_EQ(result.exit_code, 0) << verb;
