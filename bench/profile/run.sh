@@ -21,7 +21,7 @@ note() { echo "$1" | tee -a "$summary"; }
 part() {
   local name=$1 limit=$2 start=$SECONDS code
   shift 2
-  timeout "$limit" "$@" >"$out/$name.csv" 2>"$out/$name.log"
+  timeout --signal=INT --kill-after=10 "$limit" "$@" >"$out/$name.csv" 2>"$out/$name.log"
   code=$?
   if [ "$code" -eq 0 ]; then
     note "$name: ok ($((SECONDS - start)) s, $(wc -l <"$out/$name.csv") lines)"

@@ -76,7 +76,7 @@ int run(int argc, char** argv) {
       add_profile(app, session), add_eval(app, session),    add_space(app, session),
       add_explain(app, session), add_compile(app, session), add_store(app, session),
       add_export(app, session),  add_report(app, session),  add_train(app, session),
-      add_info(app, session)};
+      add_monitor(app, session), add_info(app, session)};
   // CLI11 would only say that a subcommand is missing.
   if (argc > 1 && argv[1][0] != '-' &&
       std::none_of(std::begin(verbs), std::end(verbs),

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
@@ -24,9 +25,9 @@ TEST(Counters, TheTableIsInOrderAndItsNamesAreUnique) {
 
 TEST(Counters, AScopeAndAChipChooseTheirRows) {
   const auto has = [](std::string_view chip, CounterScope scope, Counter counter) {
-    for (const CounterRow* row : *counter_rows(chip, scope))
-      if (row->counter == counter) return true;
-    return false;
+    const auto rows = counter_rows(chip, scope);
+    return rows && std::any_of(rows->begin(), rows->end(),
+                               [&](const CounterRow* row) { return row->counter == counter; });
   };
   EXPECT_FALSE(has("GH100", CounterScope::kStandard, Counter::kSmPercent));
   EXPECT_TRUE(has("GH100", CounterScope::kFull, Counter::kSmPercent));
