@@ -42,8 +42,13 @@ find_path(GEMMSMITH_CUBLAS_INCLUDE_DIR cublasLt.h
 find_path(GEMMSMITH_NVRTC_INCLUDE_DIR nvrtc.h
   HINTS ${GEMMSMITH_CUDA_INCLUDE_DIR} ENV CUDA_HOME ${PROJECT_SOURCE_DIR}/.deps/cuda /usr/local/cuda
   PATH_SUFFIXES include REQUIRED)
+# In a full toolkit CUPTI has a folder of its own.
+find_path(GEMMSMITH_CUPTI_INCLUDE_DIR cupti_range_profiler.h
+  HINTS ${GEMMSMITH_CUDA_INCLUDE_DIR} ENV CUDA_HOME ${PROJECT_SOURCE_DIR}/.deps/cuda /usr/local/cuda
+  PATH_SUFFIXES include extras/CUPTI/include ../extras/CUPTI/include REQUIRED)
 add_library(gemmsmith_dep::cuda_headers INTERFACE IMPORTED)
-set(gemmsmith_cuda_dirs ${GEMMSMITH_CUDA_INCLUDE_DIR} ${GEMMSMITH_CUBLAS_INCLUDE_DIR} ${GEMMSMITH_NVRTC_INCLUDE_DIR})
+set(gemmsmith_cuda_dirs ${GEMMSMITH_CUDA_INCLUDE_DIR} ${GEMMSMITH_CUBLAS_INCLUDE_DIR} ${GEMMSMITH_NVRTC_INCLUDE_DIR}
+    ${GEMMSMITH_CUPTI_INCLUDE_DIR})
 list(REMOVE_DUPLICATES gemmsmith_cuda_dirs)
 set_target_properties(gemmsmith_dep::cuda_headers PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES "${gemmsmith_cuda_dirs}")

@@ -2,7 +2,7 @@
 # install_deps.sh -- installs what building and testing need and this machine lacks, by package
 # name, on Debian 12, Ubuntu 24.04 and their like. Does nothing, quickly, where all is present.
 #
-# CUDA's headers and NVRTC come from the toolkit where there is one, else from NVIDIA's wheels on
+# CUDA's headers, NVRTC and CUPTI come from the toolkit where there is one, else from NVIDIA's wheels on
 # PyPI (scripts/cuda-wheels.txt), laid out under .deps/cuda as a toolkit would be. Nothing outside
 # the repository is touched but the system's packages.
 #
@@ -68,8 +68,8 @@ install_packages() {
 # A folder that holds all the CUDA headers and libraries which the build and the tests use.
 is_whole_toolkit() {
   local folder=$1 header
-  for header in cuda.h nvrtc.h cuda_runtime_api.h cuda_fp16.h cublasLt.h; do
-    [ -f "$folder/include/$header" ] || return 1
+  for header in cuda.h nvrtc.h cuda_runtime_api.h cuda_fp16.h cublasLt.h cupti_range_profiler.h; do
+    [ -f "$folder/include/$header" ] || [ -f "$folder/extras/CUPTI/include/$header" ] || return 1
   done
   compgen -G "$folder/lib*/libnvrtc.so.1[23]*" >/dev/null
 }
@@ -80,7 +80,7 @@ install_cuda() {
     if [ -n "$folder" ] && is_whole_toolkit "$folder"; then return; fi
   done
   if ! python3 -m pip --version >/dev/null 2>&1; then apt_install python3-pip; fi
-  say "no CUDA toolkit: taking headers and NVRTC from PyPI (about 500 MB to download, once)"
+  say "no CUDA toolkit: taking headers, NVRTC and CUPTI from PyPI (about 500 MB to download, once)"
   mkdir -p .deps
   local work
   work=$(mktemp -d .deps/wheels.XXXXXX)

@@ -1,7 +1,8 @@
 """Lays out NVIDIA's wheels as a CUDA toolkit: unpack_cuda_wheels.py WHEELS_FOLDER TOOLKIT_FOLDER.
 
-Takes the headers, NVRTC and the static CUDA runtime; the rest of the wheels (cuBLAS's libraries are
-hundreds of megabytes) is found on the machine at run time or not needed.
+Takes the headers, NVRTC, CUPTI with its metric library and the static CUDA runtime; the rest of the
+wheels (cuBLAS's libraries are hundreds of megabytes) is found on the machine at run time or not
+needed.
 """
 
 import pathlib
@@ -11,7 +12,8 @@ import sys
 import zipfile
 
 WANTED = re.compile(
-    r"^nvidia/[^/]+/(include/.+|lib/(libnvrtc[^/]*\.so\.\d[\d.]*|libcudart_static\.a))$"
+    r"^nvidia/[^/]+/(include/.+|lib/"
+    r"(lib(nvrtc|cupti)[^/]*\.so\.\d[\d.]*|libnvperf_host\.so|libcudart_static\.a))$"
 )
 # A second build of NVRTC for old C libraries, as large as the first.
 UNWANTED = re.compile(r"\.alt\.")

@@ -37,6 +37,22 @@ std::size_t lower_rank(std::size_t n, double tail) {
   return rank;
 }
 
+std::vector<double> ranks_of(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t last = first + 1;
+    while (last < order.size() && values[order[last]] == values[order[first]]) ++last;
+    for (std::size_t i = first; i < last; ++i)
+      ranks[order[i]] = (static_cast<double>(first) + static_cast<double>(last - 1)) / 2;
+    first = last;
+  }
+  return ranks;
+}
+
 }  // namespace
 
 double quantile(std::span<const double> values, double p) {
@@ -75,6 +91,21 @@ Interval median_interval(std::span<const double> values, double confidence) {
   // Too few values to reach the confidence: the whole range is the honest answer.
   const std::size_t first = rank == 0 ? 0 : rank - 1;
   return {sorted[first], mid, sorted[n - 1 - first]};
+}
+
+double rank_correlation(std::span<const double> a, std::span<const double> b) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  if (a.size() != b.size() || a.size() < 3) return kNan;
+  const std::vector<double> x = ranks_of(a);
+  const std::vector<double> y = ranks_of(b);
+  const double mean = (static_cast<double>(a.size()) - 1) / 2;
+  double xy = 0, xx = 0, yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean) * (y[i] - mean);
+    xx += (x[i] - mean) * (x[i] - mean);
+    yy += (y[i] - mean) * (y[i] - mean);
+  }
+  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : kNan;
 }
 
 }  // namespace gemmsmith

@@ -10,6 +10,10 @@ double quantile(std::span<const double> values, double p);
 double median(std::span<const double> values);
 double geometric_mean(std::span<const double> values);  // of positive values; NaN when empty
 
+// Spearman's: the correlation of the ranks, equal values sharing the mean of theirs. NaN where
+// there are fewer than three pairs or one side is constant.
+double rank_correlation(std::span<const double> a, std::span<const double> b);
+
 struct Interval {
   double low = 0;
   double mid = 0;

@@ -8,13 +8,9 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/bench_session.h"
+#include "cli/config_choice.h"
 #include "cli/sweep.h"
 #include "cli/verb.h"
-#include "device/recording.h"
-#include "policy/analytic_ranker.h"
-#include "search/selection.h"
-#include "search/tuning.h"
-#include "vendor/all_families.h"
 
 namespace gemmsmith::cli {
 namespace {
@@ -29,87 +25,6 @@ struct EvalOptions {
   int ranked = 8;
   ServeSettings serve;
 };
-
-// The config that stands for us, and why it: "given", "store", "ranked" or "recorded".
-struct Choice {
-  Config config;
-  std::string source;
-};
-
-Result<Choice> given_choice(const std::string& text, const Problem& problem, const Target& target) {
-  GEMMSMITH_TRY(Config config, named_config(text, problem, target));
-  return Choice{std::move(config), "given"};
-}
-
-// The stored winner of this device, where there is a store and it has one. A store that the user
-// named must be there.
-Result<std::optional<Choice>> stored_choice(const Session& session, const Bench& bench,
-                                            const Problem& problem) {
-  const bool is_named = !session.settings.value("store").empty();
-  const auto path = store_path(session);
-  if (!is_named && (!path || !std::filesystem::exists(*path))) return std::nullopt;
-  if (!path) return tl::unexpected<Error>(path.error());
-  GEMMSMITH_TRY(const Store store, Store::open(*path, Store::Mode::kReadOnly));
-  GEMMSMITH_TRY(const std::optional<Winner> winner, store.winner(environment_of(bench), problem));
-  if (!winner) return std::nullopt;
-  if (winner->source == WinnerSource::kLtTuned) {
-    talk(
-        "{}: tuned cuBLASLt serves this shape, nothing beat it; the best of ours stands beside "
-        "it\n",
-        shape_name(problem));
-    return std::nullopt;
-  }
-  GEMMSMITH_TRY(Config config, parse_config(winner->config, all_families()));
-  return Choice{std::move(config), "store"};
-}
-
-// A recording answers for what was paired in full in it.
-Result<Choice> recorded_choice(const std::string& device, const Problem& problem) {
-  GEMMSMITH_TRY(std::vector<Measurement> rows,
-                read_recording(device.substr(std::string("recorded:").size())));
-  std::erase_if(rows, [&](const Measurement& row) {
-    return row.problem != problem || row.stage != Stage::kFinal;
-  });
-  const std::optional<Finalist> best = best_of(rows, Kind::kKernel);
-  if (!best)
-    return fail(ErrorCode::kUnsupported,
-                "{}: the recording has no kernel of ours that was paired in full",
-                describe(problem));
-  GEMMSMITH_TRY(Config config, parse_config(best->config, all_families()));
-  return Choice{std::move(config), "recorded"};
-}
-
-Result<Choice> ranked_choice(Bench& bench, const Problem& problem, int count) {
-  const std::vector<Config> configs =
-      policy::ranked_configs(problem, bench.device().target, count, 2);
-  if (configs.empty())
-    return fail(ErrorCode::kUnsupported,
-                "{}: no config of ours is legal here; name one of cuBLASLt's with --config",
-                describe(problem));
-  GEMMSMITH_TRY(const std::vector<Measurement> rows,
-                bench.screen(problem, configs, Setting::kChained));
-  std::size_t best = configs.size();
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (rows[i].status == Status::kOk &&
-        (best == configs.size() || rows[i].ratio > rows[best].ratio))
-      best = i;
-  if (best == configs.size())
-    return fail(ErrorCode::kBadResult, "{}: none of the {} best-ranked configs passed; {}: {}, {}",
-                describe(problem), configs.size(), rows.front().config, name(rows.front().status),
-                rows.front().detail);
-  return Choice{configs[best], "ranked"};
-}
-
-// What was named wins over what was stored, and that over what is ranked.
-Result<Choice> choose(const EvalOptions& options, const Session& session, Bench& bench,
-                      const Problem& problem) {
-  if (!options.config.empty()) return given_choice(options.config, problem, bench.device().target);
-  GEMMSMITH_TRY(std::optional<Choice> stored, stored_choice(session, bench, problem));
-  if (stored) return std::move(*stored);
-  const std::string& device = session.settings.value("device");
-  if (is_recorded(device)) return recorded_choice(device, problem);
-  return ranked_choice(bench, problem, options.ranked);
-}
 
 // The verdict on ours, as cells of its row and as a reason where it is bad.
 struct Verdict {
@@ -292,7 +207,8 @@ Result<int> run(EvalOptions options, const Session& session) {
     std::int64_t done = 0;
     const auto evaluate = [&](const Problem& problem) -> Result<void> {
       progress.update(done, shape_name(problem) + " choosing");
-      GEMMSMITH_TRY(const Choice choice, choose(options, session, *bench, problem));
+      GEMMSMITH_TRY(const Choice choice,
+                    choose_config(options.config, options.ranked, session, *bench, problem));
       progress.update(done, fmt::format("{} {} {}", shape_name(problem),
                                         is_server ? "serving" : "timing", to_text(choice.config)));
       GEMMSMITH_TRY(const bool good,

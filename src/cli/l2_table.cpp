@@ -20,7 +20,8 @@ void add_row(const Config& config, const Problem& problem, const policy::L2Traff
              Cell(traffic.compulsory > 0 ? memory / traffic.compulsory : 1, 2)});
 }
 
-// Those that differ in launch-time order alone.
+}  // namespace
+
 std::vector<Config> other_orders(const Config& config, const SpaceContext& context) {
   const Family& family = *config.family;
   std::vector<Config> others;
@@ -36,8 +37,6 @@ std::vector<Config> other_orders(const Config& config, const SpaceContext& conte
     }
   return others;
 }
-
-}  // namespace
 
 Table make_l2_table() {
   return Table({"shape", "config", "l2_hit_%", "far_hit_%", "requested_mib", "memory_read_mib",

@@ -72,10 +72,11 @@ int run(int argc, char** argv) {
       "Exit codes: 0 done, 1 a bad result, 2 bad usage or input, 3 environment (no device, driver "
       "or library), 4 store, 130 interrupted with everything kept.");
   const Verb verbs[] = {
-      add_tune(app, session),    add_bench(app, session), add_verify(app, session),
-      add_eval(app, session),    add_space(app, session), add_explain(app, session),
-      add_compile(app, session), add_store(app, session), add_export(app, session),
-      add_report(app, session),  add_train(app, session), add_info(app, session)};
+      add_tune(app, session),    add_bench(app, session),   add_verify(app, session),
+      add_profile(app, session), add_eval(app, session),    add_space(app, session),
+      add_explain(app, session), add_compile(app, session), add_store(app, session),
+      add_export(app, session),  add_report(app, session),  add_train(app, session),
+      add_monitor(app, session), add_info(app, session)};
   // CLI11 would only say that a subcommand is missing.
   if (argc > 1 && argv[1][0] != '-' &&
       std::none_of(std::begin(verbs), std::end(verbs),

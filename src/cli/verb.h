@@ -76,6 +76,8 @@ Verb add_store(CLI::App& parent, Session& session);
 Verb add_report(CLI::App& parent, Session& session);
 Verb add_train(CLI::App& parent, Session& session);
 Verb add_explain(CLI::App& parent, Session& session);
+Verb add_profile(CLI::App& parent, Session& session);
+Verb add_monitor(CLI::App& parent, Session& session);
 Verb add_export(CLI::App& parent, Session& session);
 
 }  // namespace gemmsmith::cli

@@ -15,11 +15,6 @@ constexpr const char* kAdvice =
     "install an NVIDIA driver for CUDA 12.3 or newer (545.23 or newer), or use --device "
     "recorded:FILE, which needs no GPU";
 
-std::string library_name() {
-  const char* chosen = std::getenv("GEMMSMITH_LIBCUDA");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "libcuda.so.1";
-}
-
 Result<void> require_version(const Driver& driver, const std::string& path) {
   int version = 0;
   if (driver.DriverGetVersion(&version) != CUDA_SUCCESS) version = 0;
@@ -47,6 +42,11 @@ Result<void> initialise(const Driver& driver, const std::string& path) {
 
 }  // namespace
 
+std::string driver_library_name() {
+  const char* chosen = std::getenv("GEMMSMITH_LIBCUDA");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "libcuda.so.1";
+}
+
 Result<Driver> open_driver(const std::string& path) {
   const std::string names[] = {path};
   GEMMSMITH_TRY(DynamicLibrary library, DynamicLibrary::open(names, "the NVIDIA driver", kAdvice));
@@ -64,7 +64,7 @@ Result<Driver> open_driver(const std::string& path) {
 }
 
 Result<const Driver*> load_driver() {
-  static const Result<Driver> driver = open_driver(library_name());
+  static const Result<Driver> driver = open_driver(driver_library_name());
   if (!driver) return tl::unexpected<Error>(driver.error());
   return &*driver;
 }

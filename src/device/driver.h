@@ -46,6 +46,9 @@ struct Driver {
 // result is the same on every call.
 Result<const Driver*> load_driver();
 
+// GEMMSMITH_LIBCUDA, else libcuda.so.1.
+std::string driver_library_name();
+
 // The same for the library at `path`, anew on every call.
 Result<Driver> open_driver(const std::string& path);
 

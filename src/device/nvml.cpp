@@ -31,6 +31,7 @@ struct Nvml {
   int (*power_limit)(NvmlDevice, unsigned*) = nullptr;
   int (*temperature)(NvmlDevice, unsigned, unsigned*) = nullptr;
   int (*throttle)(NvmlDevice, unsigned long long*) = nullptr;
+  int (*energy)(NvmlDevice, unsigned long long*) = nullptr;  // mJ
   // Asked for the number only, so the list's element type does not matter here.
   int (*compute_processes)(NvmlDevice, unsigned*, void*) = nullptr;
 };
@@ -52,6 +53,7 @@ Result<Nvml> open_nvml() {
   GEMMSMITH_CHECK(library.load("nvmlDeviceGetEnforcedPowerLimit", nvml.power_limit));
   GEMMSMITH_CHECK(library.load("nvmlDeviceGetTemperature", nvml.temperature));
   GEMMSMITH_CHECK(library.load("nvmlDeviceGetCurrentClocksThrottleReasons", nvml.throttle));
+  GEMMSMITH_CHECK(library.load("nvmlDeviceGetTotalEnergyConsumption", nvml.energy));
   GEMMSMITH_CHECK(library.load("nvmlDeviceGetComputeRunningProcesses_v3", nvml.compute_processes));
   if (const int status = nvml.init(); status != kSuccess)
     return fail(ErrorCode::kEnvironment, "cannot start NVML: {}", nvml.error_string(status));
@@ -111,6 +113,8 @@ GpuSample GpuMonitor::sample() const {
       read([&](unsigned* value) { return nvml.temperature(device, kSensorGpu, value); }, 1);
   if (unsigned long long reasons = 0; nvml.throttle(device, &reasons) == kSuccess)
     sample.throttle_reasons = reasons;
+  if (unsigned long long millijoules = 0; nvml.energy(device, &millijoules) == kSuccess)
+    sample.energy_j = static_cast<double>(millijoules) * 1e-3;
   // With room for none it succeeds where there is none, and else tells how many there are.
   unsigned processes = 0;
   if (const int status = nvml.compute_processes(device, &processes, nullptr);

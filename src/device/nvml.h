@@ -18,6 +18,7 @@ struct GpuSample {
   std::optional<double> power_w;
   std::optional<double> power_limit_w;
   std::optional<double> temperature_c;
+  std::optional<double> energy_j;  // since the driver was loaded
   std::optional<std::uint64_t> throttle_reasons;  // NVML's bits
   std::optional<double> compute_processes;        // with a context on the GPU, all of them
 };

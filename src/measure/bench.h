@@ -12,6 +12,7 @@
 #include "device/device_info.h"
 #include "device/measurement.h"
 #include "measure/accuracy.h"
+#include "measure/profile.h"
 #include "measure/server.h"
 #include "space/config.h"
 #include "vendor/workspace.h"
@@ -74,6 +75,24 @@ class Bench {
   virtual Result<std::vector<ServeReport>> serve(const Problem&, const Config&,
                                                  const ServeSettings&) {
     return needs_gpu("latency under load");
+  }
+
+  // Power, energy and clocks of a launch repeated for `seconds`. kUnsupported where no GPU runs.
+  virtual Result<LoadReport> sustain(const Problem&, const Subject&, double seconds) {
+    static_cast<void>(seconds);
+    return needs_gpu("power and clocks");
+  }
+
+  // Hardware counters of one launch. A bench that counts must not time: open another for that.
+  // kEnvironment where this machine does not let them be read, with the reason; kUnsupported where
+  // no GPU runs, and for lt_tuned, whose config must be named.
+  virtual Result<CounterReport> count(const Problem&, const Subject&, CounterScope) {
+    return needs_gpu("hardware counters");
+  }
+
+  // The launch that count() looks at, for a profiler outside (device/profiler_marks.h).
+  virtual Result<void> launch_marked(const Problem&, const Subject&) {
+    return needs_gpu("launches for a profiler");
   }
 
   // Protocol, clocks, power, versions so far, as a JSON object's text: the sidecar of what was

@@ -56,9 +56,27 @@ Result<std::unique_ptr<CudaBench>> CudaBench::open(int ordinal, const BenchSetti
 Result<ProblemBench*> CudaBench::bench(const Problem& problem) {
   if (current_ != nullptr && current_->problem() == problem) return current_.get();
   current_.reset();
+  untimed_.reset();
   GEMMSMITH_TRY(current_, ProblemBench::create(*session_, problem));
   ++problems_;
   return current_.get();
+}
+
+Result<ProblemBench*> CudaBench::untimed_bench(const Problem& problem) {
+  if (untimed_ != nullptr && untimed_->problem() == problem) return untimed_.get();
+  current_.reset();  // the operands' memory is shared
+  untimed_.reset();
+  GEMMSMITH_TRY(untimed_, ProblemBench::create_untimed(*session_, problem));
+  ++problems_;
+  return untimed_.get();
+}
+
+Result<RangeProfiler*> CudaBench::profiler() {
+  if (!profiler_) {
+    GEMMSMITH_TRY(RangeProfiler opened, RangeProfiler::open(session_->context));
+    profiler_ = std::move(opened);
+  }
+  return &*profiler_;
 }
 
 std::string CudaBench::conditions() const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "measure/problem_bench.h"
@@ -28,6 +29,11 @@ class CudaBench {
   // The measurements of one problem; kept until another problem is asked for.
   Result<ProblemBench*> bench(const Problem& problem);
 
+  // The same without anything timed, for counting.
+  Result<ProblemBench*> untimed_bench(const Problem& problem);
+  // Opened when first asked for; from then on nothing should be timed here.
+  Result<RangeProfiler*> profiler();
+
   // JSON object: clocks, power, throttling, phases.
   std::string conditions() const;
 
@@ -35,6 +41,8 @@ class CudaBench {
   explicit CudaBench(std::unique_ptr<GpuSession> session) : session_(std::move(session)) {}
   std::unique_ptr<GpuSession> session_;
   std::unique_ptr<ProblemBench> current_;
+  std::unique_ptr<ProblemBench> untimed_;
+  std::optional<RangeProfiler> profiler_;
   long problems_ = 0;
 };
 

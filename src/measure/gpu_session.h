@@ -76,6 +76,8 @@ struct GpuSession {
   DeviceBuffer workspace;
   DeviceBuffer counters;
   DeviceBuffer operands;
+  DeviceBuffer flush;  // read to empty L2; allocated when first needed
+  DeviceBuffer flush_report;
   ModuleCache modules;
   std::optional<GpuMonitor> monitor;
   std::vector<GpuSample> clocks;

@@ -25,6 +25,15 @@ double read_number(const json& value) {
   return value.is_null() ? std::nan("") : value.get<double>();
 }
 
+template <class T>
+json optional(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+template <class T>
+std::optional<T> read_optional(const json& value) {
+  return value.is_null() ? std::nullopt : std::optional<T>(value.get<T>());
+}
+
 constexpr std::array kErrorCodes = {
     ErrorCode::kBadInput,    ErrorCode::kUnsupported, ErrorCode::kEnvironment, ErrorCode::kStore,
     ErrorCode::kDevice,      ErrorCode::kCompile,     ErrorCode::kBadResult,   ErrorCode::kTimeout,
@@ -216,6 +225,65 @@ Result<ServeReport> read_serve_report(const json& value) {
     r.p95_us = read_number(percentiles.at(1));
     r.p99_us = read_number(percentiles.at(2));
     r.max_us = read_number(value.at("max_us"));
+    return r;
+  });
+}
+
+json to_json(const LoadReport& r) {
+  return {{"status", name(r.status)},
+          {"detail", r.detail},
+          {"unavailable", r.unavailable},
+          {"us", number(r.us)},
+          {"launches", r.launches},
+          {"energy_uj", optional(r.energy_uj)},
+          {"power_w", optional(r.power_w)},
+          {"power_limit_w", optional(r.power_limit_w)},
+          {"sm_clock_mhz", optional(r.sm_clock_mhz)},
+          {"memory_clock_mhz", optional(r.memory_clock_mhz)},
+          {"temperature_c", optional(r.temperature_c)},
+          {"throttled", optional(r.throttled)},
+          {"throttled_share", optional(r.throttled_share)}};
+}
+
+Result<LoadReport> read_load_report(const json& value) {
+  return guarded("load report", [&]() -> Result<LoadReport> {
+    LoadReport r;
+    GEMMSMITH_TRY(r.status, parse_status(value.at("status").get<std::string>()));
+    r.detail = value.at("detail").get<std::string>();
+    r.unavailable = value.at("unavailable").get<std::string>();
+    r.us = read_number(value.at("us"));
+    r.launches = value.at("launches").get<std::int64_t>();
+    r.energy_uj = read_optional<double>(value.at("energy_uj"));
+    r.power_w = read_optional<double>(value.at("power_w"));
+    r.power_limit_w = read_optional<double>(value.at("power_limit_w"));
+    r.sm_clock_mhz = read_optional<double>(value.at("sm_clock_mhz"));
+    r.memory_clock_mhz = read_optional<double>(value.at("memory_clock_mhz"));
+    r.temperature_c = read_optional<double>(value.at("temperature_c"));
+    r.throttled = read_optional<std::uint64_t>(value.at("throttled"));
+    r.throttled_share = read_optional<double>(value.at("throttled_share"));
+    return r;
+  });
+}
+
+json to_json(const CounterReport& r) {
+  json values = json::object();
+  for (const CounterRow& row : counter_table())
+    if (const auto& counted = r.values[row.counter]) values[row.name] = *counted;
+  return {{"status", name(r.status)}, {"detail", r.detail},   {"chip", r.chip},
+          {"passes", r.passes},       {"kernels", r.kernels}, {"values", std::move(values)}};
+}
+
+Result<CounterReport> read_counter_report(const json& value) {
+  return guarded("counter report", [&]() -> Result<CounterReport> {
+    CounterReport r;
+    GEMMSMITH_TRY(r.status, parse_status(value.at("status").get<std::string>()));
+    r.detail = value.at("detail").get<std::string>();
+    r.chip = value.at("chip").get<std::string>();
+    r.passes = value.at("passes").get<int>();
+    r.kernels = value.at("kernels").get<int>();
+    const json& values = value.at("values");
+    for (const CounterRow& row : counter_table())
+      if (values.contains(row.name)) r.values[row.counter] = values.at(row.name).get<double>();
     return r;
   });
 }

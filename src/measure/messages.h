@@ -31,6 +31,12 @@ Result<ServeSettings> read_serve_settings(const nlohmann::json& json);
 nlohmann::json to_json(const ServeReport& report);
 Result<ServeReport> read_serve_report(const nlohmann::json& json);
 
+nlohmann::json to_json(const LoadReport& report);
+Result<LoadReport> read_load_report(const nlohmann::json& json);
+
+nlohmann::json to_json(const CounterReport& report);
+Result<CounterReport> read_counter_report(const nlohmann::json& json);
+
 nlohmann::json to_json(const Error& error);
 Error read_error(const nlohmann::json& json);
 

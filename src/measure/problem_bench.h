@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "device/range_profiler.h"
 #include "measure/gpu_session.h"
 #include "measure/pairs.h"
+#include "measure/profile.h"
 #include "measure/vendor_launches.h"
 
 namespace gemmsmith {
@@ -34,6 +36,10 @@ class ProblemBench {
   // Fills operands, tunes the baseline and prepares the verifier.
   static Result<std::unique_ptr<ProblemBench>> create(GpuSession& session, const Problem& problem);
 
+  // Fills operands and nothing else: for counting, where nothing may be timed.
+  static Result<std::unique_ptr<ProblemBench>> create_untimed(GpuSession& session,
+                                                              const Problem& problem);
+
   const Problem& problem() const { return problem_; }
   // The four, each paired with lt_tuned, back to back or between foreign kernels.
   Result<std::vector<Measurement>> baselines(Setting setting);
@@ -50,6 +56,15 @@ class ProblemBench {
   // The candidate and the four baselines, with the arrivals in common.
   Result<std::vector<ServeReport>> serve(const Candidate& candidate, const ServeSettings& settings,
                                          const std::function<Result<void>()>& after_slice);
+
+  // What NVML says while launches run back to back for `seconds`. `candidate` is given for kinds
+  // that have a config. A launch that fails is a report, not an Error, here and in the next.
+  Result<LoadReport> sustain(Kind kind, const Candidate* candidate, double seconds);
+  // Hardware counters of one launch whose operands are in memory and not in L2.
+  Result<CounterReport> count(Kind kind, const Candidate* candidate, RangeProfiler& profiler,
+                              CounterScope scope);
+  // The same launch between cuProfilerStart and cuProfilerStop, for a profiler outside.
+  Result<void> launch_marked(Kind kind, const Candidate* candidate);
 
   // Pairs two of a candidate's own graphs with each other: what the protocol reports where there
   // is no difference. The row sums up `count` quadruples, which are handed over as well.
@@ -82,6 +97,10 @@ class ProblemBench {
   // cuBLAS's own call, ready to be captured or served.
   Result<std::unique_ptr<CublasLaunch>> cublas_launch(Kind kind);
   Result<std::unique_ptr<Launch>> make_launch(const Candidate& candidate);
+  Result<std::unique_ptr<Launch>> launch_of(Kind kind, const Candidate* candidate);
+  Result<void> flush_l2();
+  // Loads its code and raises the clocks.
+  Result<void> warm_up(Launch& launch);
   // Verifies; false with `row`'s status and detail set where the candidate failed.
   Result<bool> verified(Launch& launch, Effort effort, Measurement& row, double& launch_us);
   // False with `row` failed where the driver refused the candidate; an Error where that cost the

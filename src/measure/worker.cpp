@@ -61,7 +61,10 @@ class Worker {
       if (op == "kernel") return add_kernel(request);
       GEMMSMITH_TRY(const Problem problem, messages::read_problem(request.at("problem")));
       GEMMSMITH_TRY(const std::optional<DeviceLock> alone, take_device(bench_->device().uuid));
+      // Counting and timing keep out of each other's way: each is asked of a worker of its own.
+      if (op == "count" || op == "launch_marked") return on_subject(op, problem, request);
       GEMMSMITH_TRY(ProblemBench* const bench, bench_->bench(problem));
+      if (op == "sustain") return on_subject(op, problem, request);
       if (op == "baselines") return baselines(*bench, request);
       if (op == "vendor_configs") return vendor_configs(*bench, request.at("limit").get<int>());
       return on_candidates(*bench, op, request);
@@ -140,9 +143,11 @@ class Worker {
     return done({{"configs", std::move(list)}});
   }
 
-  Result<json> on_candidates(ProblemBench& bench, const std::string& op, const json& request) {
+  // `needed` gets the hashes of kernels that are not here yet: the tuner sends what is missing and
+  // asks again.
+  Result<std::vector<Candidate>> read_candidates(const json& request, json& needed) const {
     std::vector<Candidate> candidates;
-    json needed = json::array();
+    needed = json::array();
     for (const json& item : request.at("candidates")) {
       Candidate candidate;
       GEMMSMITH_TRY(candidate.config,
@@ -153,7 +158,36 @@ class Worker {
         needed.push_back(candidate.hash);
       candidates.push_back(std::move(candidate));
     }
-    // The tuner sends what is missing and asks again.
+    return candidates;
+  }
+
+  Result<json> on_subject(const std::string& op, const Problem& problem, const json& request) {
+    json needed;
+    GEMMSMITH_TRY(const std::vector<Candidate> candidates, read_candidates(request, needed));
+    if (!needed.empty()) return json{{"need", std::move(needed)}};
+    GEMMSMITH_TRY(const Kind kind, parse_kind(request.at("kind").get<std::string>()));
+    const Candidate* const candidate = candidates.empty() ? nullptr : &candidates.front();
+    if (op == "sustain") {
+      GEMMSMITH_TRY(ProblemBench* const bench, bench_->bench(problem));
+      GEMMSMITH_TRY(const LoadReport report,
+                    bench->sustain(kind, candidate, request.at("seconds").get<double>()));
+      return done({{"load", messages::to_json(report)}});
+    }
+    GEMMSMITH_TRY(ProblemBench* const bench, bench_->untimed_bench(problem));
+    if (op == "launch_marked") {
+      GEMMSMITH_CHECK(bench->launch_marked(kind, candidate));
+      return done(json::object());
+    }
+    GEMMSMITH_TRY(const CounterScope scope,
+                  parse_counter_scope(request.at("scope").get<std::string>()));
+    GEMMSMITH_TRY(RangeProfiler* const profiler, bench_->profiler());
+    GEMMSMITH_TRY(const CounterReport report, bench->count(kind, candidate, *profiler, scope));
+    return done({{"counters", messages::to_json(report)}});
+  }
+
+  Result<json> on_candidates(ProblemBench& bench, const std::string& op, const json& request) {
+    json needed;
+    GEMMSMITH_TRY(const std::vector<Candidate> candidates, read_candidates(request, needed));
     if (!needed.empty()) return json{{"need", std::move(needed)}};
     if (op == "screen" || op == "finals") return measure(bench, op, request, candidates);
     if (candidates.size() != 1)

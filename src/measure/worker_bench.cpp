@@ -327,6 +327,40 @@ Result<std::vector<ServeReport>> WorkerBench::serve(const Problem& problem, cons
   });
 }
 
+Result<std::string> WorkerBench::ask_about(const Problem& problem, const Subject& subject,
+                                           json request) {
+  request["kind"] = name(subject.kind);
+  if (subject.config) return ask_about(problem, *subject.config, std::move(request));
+  GEMMSMITH_CHECK(ensure_worker());
+  request["problem"] = messages::to_json(problem);
+  request["candidates"] = json::array();
+  return ask(request.dump());
+}
+
+Result<LoadReport> WorkerBench::sustain(const Problem& problem, const Subject& subject,
+                                        double seconds) {
+  const json request = {{"op", "sustain"}, {"seconds", seconds}};
+  GEMMSMITH_TRY(const std::string answer, ask_about(problem, subject, request));
+  return reading([&] {
+    return messages::read_load_report(json::parse(answer).value("load", json::object()));
+  });
+}
+
+Result<CounterReport> WorkerBench::count(const Problem& problem, const Subject& subject,
+                                         CounterScope scope) {
+  const json request = {{"op", "count"}, {"scope", name(scope)}};
+  GEMMSMITH_TRY(const std::string answer, ask_about(problem, subject, request));
+  return reading([&] {
+    return messages::read_counter_report(json::parse(answer).value("counters", json::object()));
+  });
+}
+
+Result<void> WorkerBench::launch_marked(const Problem& problem, const Subject& subject) {
+  const json request = json::object({{"op", "launch_marked"}});
+  GEMMSMITH_TRY(const std::string answer, ask_about(problem, subject, request));
+  return {};
+}
+
 std::vector<Measurement> WorkerBench::failed_rows(const Config& config, const Problem& problem,
                                                   const Operation& operation, Status status,
                                                   const std::string& detail,

@@ -42,6 +42,11 @@ class WorkerBench : public Bench {
   Result<AccuracyReport> accuracy(const Problem& problem, const Config& config) override;
   Result<std::vector<ServeReport>> serve(const Problem& problem, const Config& config,
                                          const ServeSettings& settings) override;
+  Result<LoadReport> sustain(const Problem& problem, const Subject& subject,
+                             double seconds) override;
+  Result<CounterReport> count(const Problem& problem, const Subject& subject,
+                              CounterScope scope) override;
+  Result<void> launch_marked(const Problem& problem, const Subject& subject) override;
   std::string conditions() const override;
 
   int workers_started() const { return workers_started_; }
@@ -74,6 +79,9 @@ class WorkerBench : public Bench {
   // problem and the candidate. The content of the worker's "done"; kCompile where the kernel does
   // not compile.
   Result<std::string> ask_about(const Problem& problem, const Config& config,
+                                nlohmann::json request);
+  // The same of a subject, which may have no config.
+  Result<std::string> ask_about(const Problem& problem, const Subject& subject,
                                 nlohmann::json request);
   Result<void> send_kernels(const std::vector<std::string>& hashes, Request& request);
   std::vector<Measurement> failed_rows(const Config& config, const Problem& problem,

@@ -102,5 +102,23 @@ TEST(MedianInterval, TheTwoWaysOfFindingRanksAgreeWhereTheyMeet) {
   EXPECT_NEAR(median_interval(below).high, median_interval(above).high, 1.5);
 }
 
+TEST(Statistics, RankCorrelationSeesOrderAlone) {
+  const std::vector<double> a = {1, 2, 3, 4};
+  EXPECT_DOUBLE_EQ(rank_correlation(a, std::vector<double>{10, 200, 300, 4000}), 1);
+  EXPECT_DOUBLE_EQ(rank_correlation(a, std::vector<double>{4, 3, 2, 1}), -1);
+  EXPECT_DOUBLE_EQ(rank_correlation(a, std::vector<double>{2, 1, 4, 3}), 0.6);
+  // Ties share the mean of their ranks: 0, 1.5, 1.5, 3 against 0, 1, 2, 3.
+  EXPECT_NEAR(rank_correlation(a, std::vector<double>{1, 5, 5, 9}), 4.5 / std::sqrt(5 * 4.5),
+              1e-12);
+}
+
+TEST(Statistics, RankCorrelationOfTooLittleIsNone) {
+  const std::vector<double> two = {1, 2};
+  EXPECT_TRUE(std::isnan(rank_correlation(two, two)));
+  const std::vector<double> three = {1, 2, 3};
+  EXPECT_TRUE(std::isnan(rank_correlation(three, two)));
+  EXPECT_TRUE(std::isnan(rank_correlation(three, std::vector<double>{7, 7, 7})));
+}
+
 }  // namespace
 }  // namespace gemmsmith

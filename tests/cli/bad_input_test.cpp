@@ -197,9 +197,10 @@ INSTANTIATE_TEST_SUITE_P(
                 {"bench", "--mnk", "64_64_64", "--compile-threads", "abc"},
                 "gemmsmith: compile_threads = 'abc' (flag --compile-threads): expected a whole "
                 "number of at least 0"},
-        BadFlag{"strategy",
-                {"tune", "--dry-run", "--mnk", "64_64_64", "--strategy", "foo"},
-                "gemmsmith: unknown strategy 'foo': expected random, evolutionary, ranked or policy"},
+        BadFlag{
+            "strategy",
+            {"tune", "--dry-run", "--mnk", "64_64_64", "--strategy", "foo"},
+            "gemmsmith: unknown strategy 'foo': expected random, evolutionary, ranked or policy"},
         BadFlag{"duration",
                 {"eval", "--mnk", "64_64_64", "--duration", "-1"},
                 "gemmsmith: --target-qps 100 for --duration -1 s: expected both above 0 and at "
@@ -221,10 +222,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{"target",
                 {"space", "--mnk", "64_64_64", "--target", "b200"},
                 "gemmsmith: unknown target 'b200': expected a100, h100 or h200"},
-        BadFlag{"verb",
-                {"frobnicate"},
-                "gemmsmith: unknown verb 'frobnicate': expected one of tune, bench, verify, eval, "
-                "space, explain, compile, store, export, report, train, info"},
+        BadFlag{
+            "verb",
+            {"frobnicate"},
+            "gemmsmith: unknown verb 'frobnicate': expected one of tune, bench, verify, "
+            "profile, eval, space, explain, compile, store, export, report, train, monitor, info"},
         BadFlag{"nothing", {}, "A subcommand is required\nRun with --help for more information."},
         BadFlag{"device",
                 {"tune", "--mnk", "64_64_64", "--device", "tpu:0"},

@@ -12,8 +12,8 @@ namespace gemmsmith::test {
 namespace {
 
 TEST(Help, EveryVerbHasExamples) {
-  for (const char* verb : {"tune", "bench", "verify", "eval", "space", "explain", "compile",
-                           "store", "export", "report", "train", "info"}) {
+  for (const char* verb : {"tune", "bench", "verify", "profile", "eval", "space", "explain",
+                           "compile", "store", "export", "report", "train", "monitor", "info"}) {
     const ProgramResult result = run_program({verb, "--help"});
     EXPECT_EQ(result.exit_code, 0) << verb;
     EXPECT_NE(result.out.find("Example"), std::string::npos) << verb;

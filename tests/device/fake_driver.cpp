@@ -602,6 +602,10 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, void*) {
   *count = static_cast<unsigned>(number("FAKE_NVML_PROCESSES", 0));
   return *count == 0 ? 0 : 7;
 }
+int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long* millijoules) {
+  *millijoules = 7'654'321;
+  return 0;
+}
 int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* value) {
   *value = 0x4;
   return 0;

@@ -17,9 +17,9 @@ namespace fs = std::filesystem;
 
 const std::map<std::string, int, std::less<>>& ranks() {
   static const std::map<std::string, int, std::less<>> table = {
-      {"base", 0},   {"problem", 1}, {"space", 2},   {"compile", 3}, {"device", 3},  {"policy", 3},
-      {"vendor", 4}, {"plan", 4},    {"measure", 5}, {"store", 5},   {"runtime", 5}, {"search", 6},
-      {"blas", 7},   {"export", 7},  {"report", 7},  {"train", 7},   {"cli", 8},
+      {"base", 0},    {"problem", 1}, {"space", 2},  {"compile", 3}, {"device", 3}, {"policy", 3},
+      {"monitor", 3}, {"vendor", 4},  {"plan", 4},   {"measure", 5}, {"store", 5},  {"runtime", 5},
+      {"search", 6},  {"blas", 7},    {"export", 7}, {"report", 7},  {"train", 7},  {"cli", 8},
   };
   return table;
 }
@@ -32,10 +32,17 @@ struct PackageRule {
 
 const std::vector<PackageRule>& package_rules() {
   static const std::vector<PackageRule> rules = {
-      {"CLI/", {"cli"}},        {"SQLiteCpp/", {"store"}}, {"sqlite3.h", {"store"}},
-      {"spdlog/", {"base"}},    {"toml++/", {"base"}},     {"xxhash.h", {"base"}},
-      {"nvrtc.h", {"compile"}}, {"zstd.h", {"device"}},    {"Eigen/", {"policy"}},
+      {"CLI/", {"cli"}},
+      {"SQLiteCpp/", {"store"}},
+      {"sqlite3.h", {"store"}},
+      {"spdlog/", {"base"}},
+      {"toml++/", {"base", "monitor"}},
+      {"xxhash.h", {"base"}},
+      {"nvrtc.h", {"compile"}},
+      {"zstd.h", {"device"}},
+      {"Eigen/", {"policy"}},
       {"torch/", {"train"}},
+      {"cupti", {"device"}},
   };
   return rules;
 }

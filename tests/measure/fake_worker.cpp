@@ -9,7 +9,7 @@
 //   lost-timing                        the context is lost while its whole group is timed
 // or, without a config: hang-hello, crash-open, hang-preparing, crash-preparing, refuse,
 // wrong-type-need, wrong-type-rows,
-// wait (as for another process that measures).
+// wait (as for another process that measures), no-permission (to count).
 // FAKE_WORKER_LOG: a file that gets each request's operation as a line.
 #include <unistd.h>
 
@@ -81,6 +81,8 @@ class FakeWorker {
         } else if (const int code = measure(request, op == "screen"); code >= 0) {
           return code;
         }
+      } else if (op == "sustain" || op == "count" || op == "launch_marked") {
+        about_subject(request, op);
       } else if (op == "accuracy" || op == "serve") {
         about_one(request, op);
       } else {
@@ -180,6 +182,30 @@ class FakeWorker {
       reports.push_back(gemmsmith::messages::to_json(report));
     }
     send({{"done", {{"reports", reports}}}});
+  }
+
+  void about_subject(const json& request, const std::string& op) {
+    if (lacks_kernels(request.at("candidates"))) return;
+    if (told("no-permission")) {
+      send({{"error", {{"code", "environment"}, {"what", "cannot read hardware counters"}}}});
+      return;
+    }
+    const auto kind = request.at("kind").get<std::string>();
+    if (op == "launch_marked") {
+      send({{"done", json::object()}});
+    } else if (op == "sustain") {
+      gemmsmith::LoadReport report;
+      report.us = request.at("seconds").get<double>() * 10;
+      report.detail = kind;
+      report.power_w = 500;
+      send({{"done", {{"load", gemmsmith::messages::to_json(report)}}}});
+    } else {
+      gemmsmith::CounterReport report;
+      report.chip = "GH100";
+      report.detail = kind + " " + request.at("scope").get<std::string>();
+      report.values[gemmsmith::Counter::kIpc] = 1.5;
+      send({{"done", {{"counters", gemmsmith::messages::to_json(report)}}}});
+    }
   }
 
   // -1 to go on, else the exit code.

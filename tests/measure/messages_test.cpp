@@ -98,6 +98,44 @@ TEST(Messages, AccuracySurvivesTheTrip) {
   EXPECT_TRUE(std::isnan(back->bound_ratio));
 }
 
+TEST(Messages, LoadSurvivesTheTripAndWhatIsMissingStaysMissing) {
+  LoadReport r;
+  r.status = Status::kLaunch;
+  r.detail = "refused";
+  r.unavailable = "no NVML";
+  r.us = 12.5;
+  r.launches = 1LL << 40;
+  r.energy_uj = 3.25;
+  r.throttled = 0x4;
+  const auto back = messages::read_load_report(json::parse(messages::to_json(r).dump()));
+  ASSERT_TRUE(back) << back.error().what;
+  EXPECT_EQ(back->status, r.status);
+  EXPECT_EQ(back->detail, r.detail);
+  EXPECT_EQ(back->unavailable, r.unavailable);
+  EXPECT_EQ(back->us, r.us);
+  EXPECT_EQ(back->launches, r.launches);
+  EXPECT_EQ(back->energy_uj, r.energy_uj);
+  EXPECT_EQ(back->throttled, r.throttled);
+  EXPECT_FALSE(back->power_w);
+  EXPECT_FALSE(back->throttled_share);
+}
+
+TEST(Messages, EveryCounterSurvivesTheTrip) {
+  CounterReport r;
+  r.chip = "GH100";
+  r.passes = 11;
+  r.kernels = 2;
+  double value = 0.5;
+  for (const CounterRow& row : counter_table()) r.values[row.counter] = value++;
+  r.values[Counter::kStallWgmma].reset();
+  const auto back = messages::read_counter_report(json::parse(messages::to_json(r).dump()));
+  ASSERT_TRUE(back) << back.error().what;
+  EXPECT_EQ(back->chip, r.chip);
+  EXPECT_EQ(back->passes, r.passes);
+  EXPECT_EQ(back->kernels, r.kernels);
+  EXPECT_EQ(back->values.values, r.values.values);
+}
+
 TEST(Messages, ServingSurvivesTheTrip) {
   ServeSettings s;
   s.target_qps = 12.5;

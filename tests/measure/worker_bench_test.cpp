@@ -445,5 +445,51 @@ TEST_F(WorkerBenchTest, ConditionsNameProtocolSettingsAndWorkers) {
   EXPECT_EQ(conditions["workers"][0]["problems"], 1);
 }
 
+TEST_F(WorkerBenchTest, CountsAConfigAndWhatHasNone) {
+  auto bench = open("");
+  ASSERT_NE(bench, nullptr);
+  const auto ours = bench->count(problem(), {Kind::kKernel, config(4)}, CounterScope::kFull);
+  ASSERT_TRUE(ours) << ours.error().what;
+  EXPECT_EQ(ours->detail, "kernel full");
+  EXPECT_EQ(ours->values[Counter::kIpc], 1.5);
+  EXPECT_FALSE(ours->values[Counter::kTimeNs]);
+  const auto cublas =
+      bench->count(problem(), {Kind::kCublas, std::nullopt}, CounterScope::kStandard);
+  ASSERT_TRUE(cublas) << cublas.error().what;
+  EXPECT_EQ(cublas->detail, "cublas standard");
+}
+
+TEST_F(WorkerBenchTest, SustainsAndMarksLaunches) {
+  auto bench = open("");
+  ASSERT_NE(bench, nullptr);
+  const auto load = bench->sustain(problem(), {Kind::kLtTuned, std::nullopt}, 0.25);
+  ASSERT_TRUE(load) << load.error().what;
+  EXPECT_EQ(load->detail, "lt_tuned");
+  EXPECT_EQ(load->us, 2.5);
+  EXPECT_EQ(load->power_w, 500);
+  EXPECT_TRUE(bench->launch_marked(problem(), {Kind::kKernel, config(4)}));
+}
+
+TEST_F(WorkerBenchTest, WhatTheMachineDoesNotAllowIsPassedOn) {
+  auto bench = open("no-permission");
+  ASSERT_NE(bench, nullptr);
+  const auto counted = bench->count(problem(), {Kind::kKernel, config(4)}, CounterScope::kStandard);
+  ASSERT_FALSE(counted);
+  EXPECT_EQ(counted.error().code, ErrorCode::kEnvironment);
+  EXPECT_EQ(counted.error().what, "cannot read hardware counters");
+  // The worker goes on.
+  EXPECT_TRUE(bench->accuracy(problem(), config(4)));
+  EXPECT_EQ(bench->workers_started(), 1);
+}
+
+TEST_F(WorkerBenchTest, AKernelThatDoesNotCompileIsNotCounted) {
+  auto bench = open("");
+  ASSERT_NE(bench, nullptr);
+  const auto counted =
+      bench->count(problem(), {Kind::kKernel, config(1, 256)}, CounterScope::kStandard);
+  ASSERT_FALSE(counted);
+  EXPECT_EQ(counted.error().code, ErrorCode::kCompile);
+}
+
 }  // namespace
 }  // namespace gemmsmith

@@ -1,5 +1,5 @@
-"""unpack_cuda_wheels_test.py -- made-up wheels become a toolkit: headers, NVRTC and the static
-runtime under include/ and lib/, nothing else."""
+"""unpack_cuda_wheels_test.py -- made-up wheels become a toolkit: headers, NVRTC, CUPTI and
+the static runtime under include/ and lib/, nothing else."""
 
 import pathlib
 import subprocess
@@ -40,6 +40,9 @@ class UnpackTest(unittest.TestCase):
                 "nvidia/cu13/lib/libnvrtc-builtins.so.13.0",
                 "nvidia/cu13/lib/libnvrtc.alt.so.13",
                 "nvidia/cu13/lib/libcublasLt.so.13",
+                "nvidia/cu13/lib/libcupti.so.13",
+                "nvidia/cu13/lib/libnvperf_host.so",
+                "nvidia/cu13/lib/libnvperf_target.so",
                 "a.dist-info/RECORD",
             ],
         )
@@ -53,6 +56,8 @@ class UnpackTest(unittest.TestCase):
                 "include/crt/host_defines.h",
                 "lib/libnvrtc.so.13",
                 "lib/libnvrtc-builtins.so.13.0",
+                "lib/libcupti.so.13",
+                "lib/libnvperf_host.so",
                 "lib/libcudart_static.a",
             },
         )

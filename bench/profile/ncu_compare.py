@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Holds the counters of `gemmsmith profile` against ncu's, on the same kernels.
+
+    ncu_compare.py PROGRAM PROFILES.csv NCU_LOG [SHAPES]
+
+PROFILES.csv is what `gemmsmith profile --full --csv` printed. The kernels of a few of its shapes (those
+named, else six spread over the list) are launched again by `gemmsmith profile --bare` under ncu, with
+the clocks left alone and the caches emptied. Prints a CSV: each figure by both, the difference, and
+whether it is within 2 points (of percentages) or 2 % (of everything else). Exit 1 where one is not.
+Times are not compared: each profiler has its own cost of a launch.
+"""
+
+import csv
+import io
+import os
+import subprocess
+import sys
+import tempfile
+
+TOLERANCE = 2.0
+
+# Of the profile's columns: ncu's metric, and how a launch's kernels are merged (gemmsmith's
+# device/counters.cpp has the same table).
+SUM, BY_TIME, BY_ACTIVE = "sum", "time", "active"
+METRICS = {
+    "gpu_time_ns": ("gpu__time_duration.sum", SUM),
+    "sm_active_cycles": ("sm__cycles_active.sum", SUM),
+    "sm_elapsed_cycles": ("sm__cycles_elapsed.sum", SUM),
+    "ctas": ("sm__ctas_launched.sum", SUM),
+    "tensor_pct": ("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", BY_TIME),
+    "issue_pct": ("sm__inst_issued.avg.pct_of_peak_sustained_elapsed", BY_TIME),
+    "shared_pipe_pct": ("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed", BY_TIME),
+    "sm_throughput_pct": ("sm__throughput.avg.pct_of_peak_sustained_elapsed", BY_TIME),
+    "shared_conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", SUM),
+    "shared_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", SUM),
+    "l2_pct": ("lts__t_sectors.avg.pct_of_peak_sustained_elapsed", BY_TIME),
+    "l2_read_sectors": ("lts__t_sectors_op_read.sum", SUM),
+    "l2_read_hits": ("lts__t_sectors_op_read_lookup_hit.sum", SUM),
+    "l2_write_sectors": ("lts__t_sectors_op_write.sum", SUM),
+    "l2_write_hits": ("lts__t_sectors_op_write_lookup_hit.sum", SUM),
+    "dram_pct": ("dram__throughput.avg.pct_of_peak_sustained_elapsed", BY_TIME),
+    "dram_read_bytes": ("dram__bytes_read.sum", SUM),
+    "dram_write_bytes": ("dram__bytes_write.sum", SUM),
+    "occupancy_pct": ("sm__warps_active.avg.pct_of_peak_sustained_active", BY_ACTIVE),
+    "ipc": ("sm__inst_executed.avg.per_cycle_active", BY_ACTIVE),
+    "wgmma_instructions": ("sm__inst_executed_pipe_tensor_op_gmma.sum", SUM),
+}
+
+
+def share(part, whole):
+    return 100 * part / whole if whole else 0.0
+
+
+# What is compared: name, unit ("points" or "%"), and the figure from a dictionary of columns.
+FIGURES = [
+    ("SM throughput", "points", lambda v: v["sm_throughput_pct"]),
+    ("bank conflicts", "points", lambda v: share(v["shared_conflicts"], v["shared_wavefronts"])),
+    ("L2 hits", "points", lambda v: share(v["l2_read_hits"] + v["l2_write_hits"],
+                                          v["l2_read_sectors"] + v["l2_write_sectors"])),
+    ("DRAM throughput", "points", lambda v: v["dram_pct"]),
+    ("occupancy", "points", lambda v: v["occupancy_pct"]),
+    ("IPC", "%", lambda v: v["ipc"]),
+    ("tensor pipe", "points", lambda v: v["tensor_pct"]),
+    ("shared-memory pipe", "points", lambda v: v["shared_pipe_pct"]),
+    ("L2 read hits", "points", lambda v: share(v["l2_read_hits"], v["l2_read_sectors"])),
+    ("SMs with work", "points", lambda v: share(v["sm_active_cycles"], v["sm_elapsed_cycles"])),
+    ("L2 read sectors", "%", lambda v: v["l2_read_sectors"]),
+    ("DRAM bytes read", "%", lambda v: v["dram_read_bytes"]),
+    ("CTAs", "%", lambda v: v["ctas"]),
+    ("wgmma instructions", "%", lambda v: v["wgmma_instructions"]),
+]
+
+
+def say(text):
+    print(text, file=sys.stderr)
+
+
+def read_profiles(path):
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [row for row in rows if row["config"] and row["status"] == "ok" and row["kernels"] != "0"]
+
+
+def spread(shapes, count):
+    if len(shapes) <= count:
+        return shapes
+    return [shapes[round(i * (len(shapes) - 1) / (count - 1))] for i in range(count)]
+
+
+def run_ncu(program, rows, log):
+    """ncu's rows, one a kernel, in the order of launches."""
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as choices:
+        choices.write("shape,config\n")
+        choices.writelines(f"{row['shape']},{row['config']}\n" for row in rows)
+        choices.flush()
+        shapes = list(dict.fromkeys(row["shape"] for row in rows))
+        command = [os.environ.get("NCU", "ncu"), "--profile-from-start", "off", "--target-processes",
+                   "all", "--clock-control", "none", "--cache-control", "all", "--csv", "--page",
+                   "raw", "--print-units", "base",
+                   "--metrics", ",".join(metric for metric, _ in METRICS.values()),
+                   program, "profile", "--bare", "--choices", choices.name, "--csv", "--quiet"]
+        for shape in shapes:
+            command += ["--mnk", shape]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with open(log, "w") as file:
+        file.write(" ".join(command) + "\n" + done.stdout + done.stderr)
+    if done.returncode != 0:
+        raise SystemExit(f"ncu ended with {done.returncode}: {done.stderr.strip()[-500:]} (see {log})")
+    lines = done.stdout.splitlines()
+    start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
+    if start is None:
+        raise SystemExit(f"ncu printed no table of kernels (see {log})")
+    table = [line for line in lines[start:] if line.startswith('"')]
+    kernels = list(csv.DictReader(io.StringIO("\n".join(table))))
+    return [kernel for kernel in kernels if kernel["ID"].strip()]  # the second line holds units
+
+
+def number(text):
+    return float(text.replace(",", "")) if text not in ("", None) else 0.0
+
+
+def merged(kernels):
+    times = [number(k["gpu__time_duration.sum"]) for k in kernels]
+    active = [number(k["sm__cycles_active.sum"]) for k in kernels]
+    values = {}
+    for column, (metric, merge) in METRICS.items():
+        figures = [number(k[metric]) for k in kernels]
+        weights = {SUM: None, BY_TIME: times, BY_ACTIVE: active}[merge]
+        if weights is None:
+            values[column] = sum(figures)
+        else:
+            total = sum(weights)
+            values[column] = sum(f * w for f, w in zip(figures, weights)) / total if total else 0.0
+    return values
+
+
+def main():
+    if len(sys.argv) < 4:
+        say(__doc__)
+        return 2
+    program, profiles, log = sys.argv[1:4]
+    rows = read_profiles(profiles)
+    wanted = sys.argv[4:] or spread(list(dict.fromkeys(row["shape"] for row in rows)), 6)
+    rows = [row for row in rows if row["shape"] in wanted]
+    if not rows:
+        raise SystemExit(f"{profiles}: no counted kernel of the shapes wanted")
+    kernels = run_ncu(program, rows, log)
+    expected = sum(int(row["kernels"]) for row in rows)
+    if len(kernels) != expected:
+        raise SystemExit(f"ncu saw {len(kernels)} kernels, the profiles hold {expected} (see {log})")
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["shape", "who", "config", "kernels", "figure", "gemmsmith", "ncu", "difference",
+                     "unit", "within"])
+    apart, compared = 0, 0
+    for row in rows:
+        count = int(row["kernels"])
+        theirs = merged(kernels[:count])
+        kernels = kernels[count:]
+        ours = {column: number(row[column]) for column in METRICS}
+        for name, unit, figure in FIGURES:
+            mine, ncu = figure(ours), figure(theirs)
+            if unit == "points":
+                difference = mine - ncu
+            else:
+                difference = 100 * (mine / ncu - 1) if ncu else (0.0 if mine == ncu else float("inf"))
+            within = abs(difference) <= TOLERANCE
+            compared += 1
+            apart += not within
+            writer.writerow([row["shape"], row["who"], row["config"], count, name, f"{mine:.6g}",
+                             f"{ncu:.6g}", f"{difference:.3f}", unit, "yes" if within else "no"])
+    say(f"{compared - apart} of {compared} figures of {len(rows)} kernels are within "
+        f"{TOLERANCE:g} points or {TOLERANCE:g} % of ncu's")
+    return 1 if apart else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

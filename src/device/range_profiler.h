@@ -1,0 +1,45 @@
+// range_profiler.h -- hardware counters of a launch's kernels, read in this process through CUPTI.
+// Kernels are counted one by one, as ncu counts them, so the host's pauses between kernels are in
+// no figure. A process that counts does not time: the profiler slows launches down.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/cuda.h"
+#include "device/metric_set.h"
+
+namespace gemmsmith {
+
+class RangeProfiler {
+ public:
+  // At most so many kernels in one launch: packing, the product, a reduction; cuBLAS has more.
+  static constexpr std::size_t kMostKernels = 16;
+
+  // Errors (kEnvironment): no CUPTI, no permission, a device that shows no counters, another
+  // profiler that holds them. The context must outlive it.
+  static Result<RangeProfiler> open(const CudaContext& context);
+  RangeProfiler(RangeProfiler&&) noexcept;
+  RangeProfiler& operator=(RangeProfiler&&) noexcept;
+  ~RangeProfiler();
+
+  // CUPTI's name of the device: "GH100".
+  const std::string& chip() const;
+  // With what this device can count.
+  Result<MetricSet> metric_set(std::vector<std::string> metrics) const;
+
+  // One pass after another: `prepare` (memory and caches as they shall be; not counted), then
+  // `launch`, which only enqueues. For each kernel of the launch, in order, the set's values.
+  using Step = std::function<Result<void>()>;
+  Result<std::vector<std::vector<double>>> collect(const MetricSet& set, const Step& prepare,
+                                                   const Step& launch);
+
+ private:
+  struct State;
+  explicit RangeProfiler(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gemmsmith

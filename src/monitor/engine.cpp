@@ -1,0 +1,207 @@
+#include "monitor/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "space/family.h"
+
+namespace gemmsmith::monitor {
+namespace {
+
+constexpr int kTileKStep = 16;
+// A plan that is left again this many samples after a return was not ready to come back.
+constexpr int kMistakeWithin = 3;  // times the rule's `after`
+constexpr int kMostPatience = 64;
+
+}  // namespace
+
+std::string serving_text(const Serving& serving) {
+  return serving ? to_text(*serving) : "cublaslt heuristic";
+}
+
+const char* name(Verb verb) {
+  switch (verb) {
+    case Verb::kLeave:
+      return "leave";
+    case Verb::kReturn:
+      return "return";
+    case Verb::kHold:
+      return "hold";
+  }
+  return "hold";
+}
+
+std::optional<Config> smaller_tile_k(const Config& config, const Problem& problem,
+                                     const Target& target) {
+  const int index = config.family->index_of("tile_k");
+  if (index < 0) return std::nullopt;
+  const int most = config.at("tile_k") - kTileKStep;
+  const std::vector<int>& values =
+      config.family->parameters[static_cast<std::size_t>(index)].values;
+  for (auto value = values.rbegin(); value != values.rend(); ++value) {
+    if (*value > most) continue;
+    Config smaller = config;
+    smaller.set("tile_k", *value);
+    if (broken_rule({problem, target}, smaller) == nullptr) return smaller;
+  }
+  return std::nullopt;
+}
+
+Result<void> check_metrics(const Policy& policy, const std::vector<bool>& present,
+                           const std::string& where) {
+  for (const Rule& rule : policy.rules) {
+    if (present[rule.metric]) continue;
+    std::string there;
+    for (std::size_t i = 0; i < metrics().size(); ++i)
+      if (present[i]) there += fmt::format("{}{}", there.empty() ? "" : ", ", metrics()[i].name);
+    return fail(ErrorCode::kBadInput,
+                "{}:{}:{}: the rule '{}' needs {}, which {} does not have: it has {}",
+                policy.source, rule.line, rule.column, rule.name, metrics()[rule.metric].name,
+                where, there.empty() ? "no metric" : there);
+  }
+  return {};
+}
+
+Engine::Engine(Policy policy, Target target, NextPlan next_plan)
+    : policy_(std::move(policy)), target_(std::move(target)), next_plan_(std::move(next_plan)) {}
+
+void Engine::serve(const Problem& problem, Config plan) {
+  Watch watch;
+  watch.tried = {plan};
+  watch.now = std::move(plan);
+  watch.bad.resize(policy_.rules.size(), 0);
+  watches_[describe(problem)] = std::move(watch);
+}
+
+Serving Engine::serving(const Problem& problem) const {
+  const auto found = watches_.find(describe(problem));
+  return found == watches_.end() ? std::nullopt : found->second.now;
+}
+
+Decision Engine::decision(const Watch& watch, const Sample& sample, std::size_t rule,
+                          Verb verb) const {
+  const Rule& by = policy_.rules[rule];
+  Decision d;
+  d.t_s = sample.t_s;
+  d.problem = sample.problem;
+  d.verb = verb;
+  d.rule = by.name;
+  d.metric = metrics()[by.metric].name;
+  d.value = sample.values[by.metric].value_or(0);
+  d.threshold = by.threshold;
+  d.samples = watch.bad[rule];
+  d.from = d.to = watch.now;
+  return d;
+}
+
+std::optional<Decision> Engine::judge(const Sample& sample) {
+  const auto found = watches_.find(describe(sample.problem));
+  if (found == watches_.end()) return std::nullopt;
+  Watch& watch = found->second;
+  if (watch.since_return >= 0 && ++watch.since_return > watch.forgive_after) {
+    watch.since_return = -1;
+    watch.patience = 1;
+  }
+  for (std::size_t i = 0; i < policy_.rules.size(); ++i) {
+    const Rule& rule = policy_.rules[i];
+    const std::optional<double>& value = sample.values[rule.metric];
+    // A metric that is missing for a moment says nothing, good or bad.
+    if (value) watch.bad[i] = rule.is_bad(*value) ? watch.bad[i] + 1 : 0;
+  }
+  for (std::size_t i = 0; i < policy_.rules.size(); ++i) {
+    const Rule& rule = policy_.rules[i];
+    if (watch.bad[i] < rule.after) continue;
+    if (rule.unless_throttled && sample.throttled) {
+      auto held = hold(watch, sample, i, "the clocks are held down, which slows every plan");
+      if (held) return held;
+      continue;
+    }
+    return leave(watch, sample, i);
+  }
+  return go_back(watch, sample);
+}
+
+std::optional<Serving> Engine::apply(Action action, const Watch& watch,
+                                     const Problem& problem) const {
+  if (!watch.now) return std::nullopt;  // nothing is behind the heuristic
+  switch (action) {
+    case Action::kSmallerTileK:
+      if (auto smaller = smaller_tile_k(*watch.now, problem, target_)) return Serving(*smaller);
+      return std::nullopt;
+    case Action::kNextPlan:
+      if (auto next = next_plan_(problem, watch.tried)) return Serving(*std::move(next));
+      return std::nullopt;
+    case Action::kCublasLt:
+      return Serving();
+  }
+  return std::nullopt;
+}
+
+std::optional<Decision> Engine::hold(Watch& watch, const Sample& sample, std::size_t rule,
+                                     std::string reason) {
+  if (watch.said_hold) return std::nullopt;
+  watch.said_hold = true;
+  Decision d = decision(watch, sample, rule, Verb::kHold);
+  d.reason = std::move(reason);
+  return d;
+}
+
+std::optional<Decision> Engine::leave(Watch& watch, const Sample& sample, std::size_t rule) {
+  const Rule& by = policy_.rules[rule];
+  for (const Action action : by.actions) {
+    const std::optional<Serving> next = apply(action, watch, sample.problem);
+    if (!next) continue;
+    Decision d = decision(watch, sample, rule, Verb::kLeave);
+    d.action = name(action);
+    d.to = *next;
+    d.reason = fmt::format("{} was {} {:g} in {} samples, last {:.4g}", d.metric,
+                           by.above ? "above" : "below", by.threshold, d.samples, d.value);
+    if (watch.since_return >= 0 && watch.since_return <= kMistakeWithin * by.after) {
+      watch.patience = std::min(2 * watch.patience, kMostPatience);
+      d.reason += fmt::format("; the return was too early, the next waits {} samples",
+                              by.return_after * watch.patience);
+    }
+    watch.steps.push_back({rule, watch.now});
+    watch.now = *next;
+    if (watch.now) watch.tried.push_back(*watch.now);
+    std::fill(watch.bad.begin(), watch.bad.end(), 0);
+    watch.good = 0;
+    watch.since_return = -1;
+    watch.said_hold = false;
+    return d;
+  }
+  return hold(watch, sample, rule, "nothing is left to try");
+}
+
+std::optional<Decision> Engine::go_back(Watch& watch, const Sample& sample) {
+  if (watch.steps.empty()) {
+    if (std::all_of(watch.bad.begin(), watch.bad.end(), [](int n) { return n == 0; }))
+      watch.said_hold = false;
+    return std::nullopt;
+  }
+  const Step& last = watch.steps.back();
+  const Rule& rule = policy_.rules[last.rule];
+  const std::optional<double>& value = sample.values[rule.metric];
+  if (!value) return std::nullopt;
+  watch.good = rule.is_good(*value) ? watch.good + 1 : 0;
+  if (watch.good < rule.return_after * watch.patience) return std::nullopt;
+  Decision d = decision(watch, sample, last.rule, Verb::kReturn);
+  d.samples = watch.good;
+  d.threshold = rule.return_at;
+  d.action = "return";
+  d.to = last.before;
+  d.reason = fmt::format("{} was {} {:g} in {} samples, last {:.4g}", d.metric,
+                         rule.above ? "at most" : "at least", rule.return_at, d.samples, d.value);
+  watch.now = last.before;
+  watch.steps.pop_back();
+  // What was tried on the way may be tried again, in the same order.
+  if (watch.steps.empty() && watch.now) watch.tried = {*watch.now};
+  watch.good = 0;
+  watch.since_return = 0;
+  watch.forgive_after = std::max(rule.return_after * watch.patience, kMistakeWithin * rule.after);
+  watch.said_hold = false;
+  return d;
+}
+
+}  // namespace gemmsmith::monitor

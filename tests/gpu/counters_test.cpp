@@ -1,0 +1,113 @@
+// Counters of real launches: what a kernel is known to do is what is counted.
+#include <gtest/gtest.h>
+
+#include "gpu/gpu.h"
+#include "measure/bench.h"
+#include "measure/targets.h"
+#include "policy/analytic_ranker.h"
+
+namespace gemmsmith {
+namespace {
+
+// Opens a bench and counts once; skips where this machine does not let anything be counted.
+class CountersTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    GEMMSMITH_NEEDS_GPU();
+    auto bench = open_bench("cuda:0", {});
+    ASSERT_TRUE(bench) << bench.error().what;
+    bench_ = std::move(*bench);
+    problem_ = *make_problem([] {
+      Problem p;
+      p.m = p.n = 2048;
+      p.k = 1024;
+      return p;
+    }());
+    config_ = policy::ranked_configs(problem_, bench_->device().target, 1, 1).front();
+  }
+
+  // Nothing where the test was skipped or failed.
+  std::optional<CounterReport> count(const Subject& subject, CounterScope scope) {
+    const auto report = bench_->count(problem_, subject, scope);
+    if (!report && report.error().code == ErrorCode::kEnvironment) {
+      ::testing::Test::RecordProperty("unavailable", report.error().what);
+      fmt::print("unavailable: {}\n", report.error().what);
+      return std::nullopt;
+    }
+    EXPECT_TRUE(report) << report.error().what;
+    if (!report) return std::nullopt;
+    EXPECT_EQ(report->status, Status::kOk) << report->detail;
+    return *report;
+  }
+
+  std::unique_ptr<Bench> bench_;
+  Problem problem_;
+  Config config_;
+};
+
+TEST_F(CountersTest, AKernelDoesWhatItIsKnownToDo) {
+  const auto report = count({Kind::kKernel, config_}, CounterScope::kFull);
+  if (!report) GTEST_SKIP() << "nothing could be counted";
+  const CounterValues& v = report->values;
+  const auto rows = counter_rows(report->chip, CounterScope::kFull);
+  ASSERT_TRUE(rows) << rows.error().what;
+  for (const CounterRow* row : *rows) EXPECT_TRUE(v[row->counter].has_value()) << row->name;
+  EXPECT_EQ(report->kernels, 1);
+  // Each operand is read once at least, and D is smaller than L2: what is written may stay there.
+  const double operands = 2.0 * (2048 * 1024 + 2048 * 1024);
+  EXPECT_GT(*v[Counter::kDramReadBytes], 0.95 * operands);
+  EXPECT_LT(*v[Counter::kDramReadBytes], 3 * operands);
+  EXPECT_GT(*v[Counter::kTimeNs], 1e3);
+  EXPECT_LT(*v[Counter::kTimeNs], 1e6);
+  EXPECT_EQ(*v[Counter::kLocalLoads], 0) << "spills";
+  for (const CounterTarget& target : counter_targets()) {
+    ASSERT_TRUE(target.figure(v)) << target.name;
+    EXPECT_GE(*target.figure(v), 0) << target.name;
+    EXPECT_LE(*target.figure(v), 101) << target.name;
+  }
+  if (report->chip == "GH100") {
+    EXPECT_GT(*v[Counter::kWgmmaInstructions], 0);
+  }
+  fmt::print("{}: {} passes, {:.1f} us, tensor {:.1f} %, L2 hits {:.1f} %\n", to_text(config_),
+             report->passes, *v[Counter::kTimeNs] * 1e-3, *v[Counter::kTensorPercent],
+             *l2_hit_percent(v));
+}
+
+// Twice the same launch gives twice the same counts.
+TEST_F(CountersTest, CountsRepeat) {
+  const auto one = count({Kind::kKernel, config_}, CounterScope::kStandard);
+  if (!one) GTEST_SKIP() << "nothing could be counted";
+  const auto two = count({Kind::kKernel, config_}, CounterScope::kStandard);
+  ASSERT_TRUE(two);
+  for (const Counter counter : {Counter::kCtas, Counter::kWgmmaInstructions})
+    EXPECT_EQ(one->values[counter], two->values[counter]);
+  EXPECT_NEAR(*l2_hit_percent(one->values), *l2_hit_percent(two->values), 2);
+}
+
+TEST_F(CountersTest, CublasIsCountedAlike) {
+  for (const Kind kind : {Kind::kCublas, Kind::kLtFirst}) {
+    const auto report = count({kind, std::nullopt}, CounterScope::kStandard);
+    if (!report) GTEST_SKIP() << "nothing could be counted";
+    EXPECT_GE(report->kernels, 1) << name(kind);
+    EXPECT_GT(*report->values[Counter::kTensorPercent], 5) << name(kind);
+  }
+}
+
+TEST_F(CountersTest, PowerAndClocksAreRead) {
+  const auto load = bench_->sustain(problem_, {Kind::kKernel, config_}, 0.3);
+  ASSERT_TRUE(load) << load.error().what;
+  EXPECT_EQ(load->status, Status::kOk) << load->detail;
+  EXPECT_GT(load->us, 1);
+  EXPECT_GT(load->launches, 100);
+  if (!load->unavailable.empty()) GTEST_SKIP() << load->unavailable;
+  ASSERT_TRUE(load->power_w);
+  EXPECT_GT(*load->power_w, 50);
+  EXPECT_LT(*load->power_w, 1.1 * load->power_limit_w.value_or(1e4));
+  // Energy a launch is power for a launch's time, apart from the gaps between slices.
+  EXPECT_NEAR(*load->energy_uj / (*load->power_w * load->us), 1, 0.2);
+  fmt::print("{:.2f} us, {:.0f} W, {:.1f} uJ, {:.0f} MHz\n", load->us, *load->power_w,
+             *load->energy_uj, load->sm_clock_mhz.value_or(0));
+}
+
+}  // namespace
+}  // namespace gemmsmith
