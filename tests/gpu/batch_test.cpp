@@ -23,9 +23,10 @@ class BatchTest : public DirectTest {
       EXPECT_TRUE(buffer) << buffer.error().what;
       const CUstream s = stream_.get();
       EXPECT_TRUE(kernels_->fill_pattern(s, buffer->address(), shape.extent(), kNan));
-      if (filled)
+      if (filled) {
         EXPECT_TRUE(kernels_->fill_integers(s, buffer->address(), shape, p.type, range.low,
                                             range.high, 7, sequence));
+      }
       return std::move(*buffer);
     };
     data.a = make(stored_a(p), true, 1);
@@ -144,8 +145,9 @@ TEST(BatchBench, KernelsPassTheVerifierAndBaselinesRun) {
   for (const Measurement& row : *rows) {
     fmt::print("{}: status={} us={:.2f} ratio={:.3f} detail={}\n", name(row.kind), name(row.status),
                row.median_us, row.ratio, row.detail);
-    if (row.kind != Kind::kCublasAutotune)  // may know single products only
+    if (row.kind != Kind::kCublasAutotune) {  // may know single products only
       EXPECT_EQ(row.status, Status::kOk) << name(row.kind) << ": " << row.detail;
+    }
   }
 }
 

@@ -27,9 +27,10 @@ class GroupedKernels : public DirectTest {
     auto buffer = DeviceBuffer::allocate(driver(), static_cast<std::size_t>(shape.extent()) * 2);
     EXPECT_TRUE(buffer) << buffer.error().what;
     EXPECT_TRUE(kernels_->fill_pattern(stream_.get(), buffer->address(), shape.extent(), kNan));
-    if (sequence != 0)
+    if (sequence != 0) {
       EXPECT_TRUE(kernels_->fill_integers(stream_.get(), buffer->address(), shape, p.type,
                                           range.low, range.high, 11, sequence));
+    }
     return std::move(*buffer);
   }
 
@@ -59,12 +60,13 @@ class GroupedKernels : public DirectTest {
       const auto row = [&](const DeviceBuffer& buffer, std::int64_t ld) {
         return static_cast<std::uint16_t*>(buffer.pointer()) + first * ld;
       };
-      if (one.m > 0)
+      if (one.m > 0) {
         EXPECT_TRUE(kernels_->reference(stream_.get(), one,
                                         {row(made.data.a, p.lda),
                                          static_cast<const std::uint16_t*>(made.data.b.pointer()) +
                                              static_cast<std::int64_t>(g) * p.stride_b,
                                          row(made.data.c, p.ldc), row(made.data.expected, p.ldd)}));
+      }
       first = grouped.ends[g];
     }
     send_ends(made, grouped.ends);
