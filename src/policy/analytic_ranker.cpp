@@ -148,7 +148,7 @@ class LaunchVariants {
 
 // Rebuilt only when another target or type is asked for; the list depends on nothing else.
 std::vector<Config> catalogue_of(const Target& target, const Problem& problem) {
-  using Key = std::tuple<int, int, int, int, DataType, DataType, Layout>;
+  using Key = std::tuple<int, int, int, int, DataType, DataType, Layout, bool, bool>;
   static std::mutex mutex;
   static std::map<Key, std::vector<Config>> known;
   const std::lock_guard lock(mutex);
@@ -158,7 +158,9 @@ std::vector<Config> catalogue_of(const Target& target, const Problem& problem) {
                 target.registers_per_sm,
                 problem.type,
                 problem.accumulator,
-                problem.layout};
+                problem.layout,
+                problem.is_batched(),
+                problem.grouped};
   auto found = known.find(key);
   if (found == known.end())
     found = known.emplace(key, kernel_catalogue(target, signature_of(problem))).first;

@@ -68,6 +68,14 @@ bool tma_stores_fit(const SpaceContext& context, const Config& config) {
          accumulator_registers(config, context.problem.accumulator) <= kMostRegistersOfFourBlocks;
 }
 
+// Measured by compiling: three blocks of 128 columns spill where the matrix of a batch is one more
+// thing to remember; three of 112, and two of 192, do not.
+bool batches_fit(const SpaceContext& context, const Config& config) {
+  constexpr int kMostRegistersOfThreeBlocks = 168;
+  return !context.problem.is_batched() || consumer_tile(config).rows != 192 ||
+         accumulator_registers(config, context.problem.accumulator) <= kMostRegistersOfThreeBlocks;
+}
+
 bool pingpong_takes_two(const SpaceContext&, const Config& config) {
   return config.at("schedule") == kCooperative || config.at("consumers") == 2;
 }
@@ -337,6 +345,10 @@ const Family& sm90_ws_family() {
            "storing four blocks of 64 rows by TMA spills above 160 accumulator registers",
            {"consumers", "schedule", "tile_m", "tile_n", "epilogue"},
            &tma_stores_fit},
+          {"batches_fit",
+           "in a batch three blocks of 64 rows spill above 168 accumulator registers",
+           {"consumers", "schedule", "tile_m", "tile_n"},
+           &batches_fit},
           {"tma_writes_d",
            "the TMA store needs a 16-byte aligned D, and n and ldd that are multiples of 8",
            {"epilogue"},

@@ -101,6 +101,12 @@ std::vector<Problem> roomy_problems(const Signature& signature) {
     problem.type = signature.type;
     problem.accumulator = signature.accumulator;
     problem.layout = signature.layout;
+    problem.batch = signature.batched || signature.grouped ? 2 : 1;
+    problem.grouped = signature.grouped;
+    problem.stride_a = default_stride_a(problem);
+    problem.stride_b = default_stride_b(problem);
+    problem.stride_d = default_stride_d(problem);
+    problem.stride_c = default_stride_c(problem);
     return problem;
   };
   // The last one's operands allow no wide loads.

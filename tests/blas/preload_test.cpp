@@ -192,7 +192,7 @@ TEST_F(Preload, AnUnknownModeIsToldOfAndOff) {
 
 TEST_F(Preload, SaysOnceWhatIsInUse) {
   const Answer answer = run("-- -- --");
-  EXPECT_EQ(answer.err, "gemmsmith_blas: 4 plans of " + table_.string() + " are in use\n");
+  EXPECT_EQ(answer.err, "gemmsmith_blas: 6 plans of " + table_.string() + " are in use\n");
   EXPECT_EQ(run("", "GEMMSMITH_LOG_LEVEL=off").err, "");
 }
 

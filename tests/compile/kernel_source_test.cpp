@@ -47,7 +47,21 @@ TEST(ConfigHeader, NamesEveryCompileTimeParameter) {
             "constexpr int kAccumulatorType = 0;\n"
             "constexpr int kAlongKA = 0;\n"
             "constexpr int kAlongKB = 1;\n"
+            "constexpr int kBatched = 0;\n"
+            "constexpr int kGrouped = 0;\n"
             "constexpr int kArch = 80;\n");
+}
+
+TEST(ConfigHeader, TellsBatchesAndGroupsApart) {
+  const auto has = [](const Signature& signature, const char* text) {
+    return config_header(config_of("sm90_ws"), signature, "sm_90a").find(text) != std::string::npos;
+  };
+  const Signature batched = {kF16, kF32, Layout::kTN, true, false};
+  const Signature grouped = {kF16, kF32, Layout::kTN, false, true};
+  EXPECT_TRUE(has(batched, "kBatched = 1;"));
+  EXPECT_TRUE(has(batched, "kGrouped = 0;"));
+  EXPECT_TRUE(has(grouped, "kBatched = 0;"));
+  EXPECT_TRUE(has(grouped, "kGrouped = 1;"));
 }
 
 TEST(ConfigHeader, NumbersTypesAndArchitecture) {

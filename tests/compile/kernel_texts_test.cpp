@@ -53,8 +53,9 @@ struct SampleCase {
 
 std::string case_name(const ::testing::TestParamInfo<SampleCase>& info) {
   const Signature& signature = info.param.signature;
-  return fmt::format("{}_{}_{}_{}_{}", info.param.family->name, info.param.target,
-                     name(signature.type), name(signature.accumulator), name(signature.layout));
+  return fmt::format("{}_{}_{}_{}_{}{}", info.param.family->name, info.param.target,
+                     name(signature.type), name(signature.accumulator), name(signature.layout),
+                     signature.batched ? "_batched" : "");
 }
 
 // All kernels of a family that some problem of these types allows.
@@ -100,6 +101,20 @@ TEST(KernelTexts, SplitsThroughTheWorkspaceCompileClean) {
   expect_clean(sources);
 }
 
+// Every shape of a consumer's share, with the widest tiles that do not spill.
+TEST(KernelTexts, WalksOverGroupsCompileClean) {
+  std::vector<KernelSource> sources;
+  for (const Signature& signature :
+       {Signature{DataType::kBf16, DataType::kF32, Layout::kTN, false, true},
+        Signature{DataType::kF16, DataType::kF32, Layout::kTT, false, true}})
+    for (const char* text : {"sm90_ws:n16.e1", "sm90_ws:n256.e1", "sm90_ws:m128.n192.e1",
+                             "sm90_ws:w2.n256.e1", "sm90_ws:w2.m128.n256.e1",
+                             "sm90_ws:w2.pp1.m128.n128.s3.e1", "sm90_ws:w2.m256.n192.s3.e1"})
+      sources.push_back(
+          *kernel_source(*parse_config(text, kernel_families()), signature, "sm_90a"));
+  expect_clean(sources);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Families, KernelSample,
     ::testing::Values(
@@ -109,6 +124,10 @@ INSTANTIATE_TEST_SUITE_P(
         SampleCase{&sm90_ws_family(), "h200", {DataType::kF16, DataType::kF32, Layout::kNN}},
         SampleCase{&sm90_ws_family(), "h200", {DataType::kBf16, DataType::kF32, Layout::kNT}},
         SampleCase{&sm90_ws_family(), "h200", {DataType::kF16, DataType::kF16, Layout::kTT}},
+        SampleCase{&sm90_ws_family(), "h200", {DataType::kBf16, DataType::kF32, Layout::kTN, true}},
+        SampleCase{&sm90_ws_family(), "h200", {DataType::kF16, DataType::kF32, Layout::kNT, true}},
+        SampleCase{
+            &sm80_mma_family(), "h200", {DataType::kBf16, DataType::kF32, Layout::kTN, true}},
         SampleCase{&sm80_mma_family(), "h200", {DataType::kF16, DataType::kF32}},
         SampleCase{&sm80_mma_family(), "a100", {DataType::kF16, DataType::kF32}},
         SampleCase{&sm80_mma_family(), "a100", {DataType::kBf16, DataType::kF32}},

@@ -134,7 +134,25 @@ TEST(Recording, BadRowsAreNamedByFileLineAndColumn) {
   expect("2.346;2.3", "2.346;;2.3", "x.csv:3: repeats_us: '' is not a finite number");
   expect(",0.612", "", "x.csv:3: 21 fields, expected 22");
   expect(",0.612", ",0.612,1", "x.csv:3: 23 fields, expected 22");
-  expect("64,4096,64,1", "64,4096,64,2", "x.csv:3: problem: batch = 2: only batch 1 is supported");
+  expect("64,4096,64,1", "64,4096,64,-2",
+         "x.csv:3: problem: batch = -2: a size must not be negative");
+}
+
+TEST(Recording, HoldsDenseBatchesAndNothingElse) {
+  Measurement row = kernel_row();
+  row.problem.batch = 12;
+  row.problem = *make_problem(row.problem);
+  const auto text = format_recording(std::vector{row});
+  ASSERT_TRUE(text) << text.error().what;
+  EXPECT_EQ(parse_recording(*text, "x.csv")->at(0).problem, row.problem);
+  row.problem.stride_a = 0;
+  EXPECT_EQ(format_recording(std::vector{row}).error().what,
+            "a recording holds packed, aligned problems with alpha 1 and beta 0; " +
+                describe(row.problem) + " is not one");
+  row.problem.grouped = true;
+  row.problem = *make_problem(row.problem);
+  EXPECT_EQ(format_recording(std::vector{row}).error().what,
+            "a recording holds no groups; " + describe(row.problem) + " has some");
 }
 
 TEST(Recording, OtherHeadersAreRefused) {

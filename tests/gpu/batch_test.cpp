@@ -126,7 +126,7 @@ TEST(BatchBench, KernelsPassTheVerifierAndBaselinesRun) {
   const Target& target = (*bench)->device().target;
   const std::vector<Problem> all = gpu::batch_problems();
   int checked = 0;
-  for (std::size_t i = 0; i < all.size(); i += i < 98 ? 7 : 1) {
+  for (std::size_t i = 0; i < all.size(); i += i < 110 ? 5 : 1) {
     const Problem& problem = all[i];
     const auto rows =
         (*bench)->screen(problem, gpu::batch_configs(problem, target), Setting::kChained);

@@ -210,7 +210,7 @@ TEST(LaunchPlan, BatchesMultiplyTheTiles) {
   EXPECT_EQ(plan->args.matrix_reciprocal, gemmsmith_kernels::reciprocal(4));
   EXPECT_EQ(plan->args.stride_a, 300 * 128);
   EXPECT_EQ(plan->args.stride_d, 300 * 200);
-  EXPECT_EQ(plan_of("sm90_ws:s2.ps1", test::batch_of(64, 64, 64, 70000))->grid, 132U * 4);
+  EXPECT_EQ(plan_of("sm90_ws:s2.ps1", test::batch_of(64, 64, 64, 70000))->grid, 132U * 5);
   EXPECT_EQ(plan_of("sm80_mma:s2", test::batch_of(64, 64, 64, 70000))->grid, 70000U)
       << "more than a grid's z can count";
 }
@@ -222,7 +222,7 @@ TEST(LaunchPlan, BatchesSplitThroughTheWorkspaceTogether) {
   EXPECT_EQ(plan->counters, 5 * 4);
   EXPECT_EQ(plan->workspace_bytes, 5 * 4 * 64 * 64 * 4);
   EXPECT_EQ(plan_of("sm90_ws:s4.e1.sp2.sk4", test::batch_of(64, 64, 4096, 500)).error().what,
-            "sm90_ws:s4.e1.sp2.sk4 is not legal for 64_64_4096x500 f16/f32 tn on h200: "
+            "sm90_ws:e1.sp2.sk4 is not legal for 64_64_4096x500 f16/f32 tn on NVIDIA H200: "
             "split_ctas_fit_at_once (CTAs that wait for each other's partial sums must all be on "
             "the device at once)");
 }
@@ -246,12 +246,13 @@ TEST(LaunchPlan, StridesThatLoadsCannotTakeAreRefused) {
             "the kernel cannot launch on 64_64_64x3 f16/f32 tn stride_b=4100: stride_b 4100 is not "
             "a multiple of 8 elements");
   EXPECT_EQ(plan_of("sm90_ws:s2", problem).error().what,
-            "sm90_ws:s2 is not legal for 64_64_64x3 f16/f32 tn stride_b=4100 on h200: "
+            "sm90_ws:s2 is not legal for 64_64_64x3 f16/f32 tn stride_b=4100 on NVIDIA H200: "
             "unreadable_operands_are_packed (TMA needs 16-byte aligned A and B and lda, ldb that "
             "are multiples of 8 elements: others are packed)");
-  EXPECT_EQ(plan_of("sm90_ws:s2.pk2", problem).error().what,
-            "sm90_ws:s2.pk2 is not legal for 64_64_64x3 f16/f32 tn stride_b=4100 on h200: "
-            "packing_takes_single_matrices (the operands of a batch are not packed)");
+  EXPECT_EQ(
+      plan_of("sm90_ws:s2.pk2", problem).error().what,
+      "sm90_ws:s2.pk2 is not legal for 64_64_64x3 f16/f32 tn stride_b=4100 on NVIDIA H200: "
+      "packing_takes_single_matrices (the operands of a batch, or of groups, are not packed)");
   EXPECT_TRUE(plan_of("sm80_mma:s2.l1", problem)) << "elements are read one by one";
 }
 

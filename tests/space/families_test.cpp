@@ -65,6 +65,16 @@ TEST(Families, BatchesFollowTheirOwnRules) {
   EXPECT_EQ(broken("sm90_ws:s4.e1", batch), "legal") << "one A for all";
 }
 
+TEST(Families, BatchesHaveFewerRegistersToSpare) {
+  Problem batch = problem_of(512, 512, 4096);
+  EXPECT_EQ(broken("sm90_ws:w2.m192.n256.s3", batch), "legal");
+  batch.batch = 6;
+  batch = *make_problem(batch);
+  EXPECT_EQ(broken("sm90_ws:w2.m192.n256.s3", batch), "batches_fit");
+  EXPECT_EQ(broken("sm90_ws:w2.m192.n224.s3", batch), "legal");
+  EXPECT_EQ(broken("sm90_ws:w2.m256.n192.s3", batch), "legal");
+}
+
 TEST(Families, GroupsAreWalkedByPersistentCtas) {
   Problem groups = problem_of(4096, 1024, 512);
   groups.batch = 64;

@@ -33,10 +33,15 @@ bool rows_start_on(std::int64_t rows, std::int64_t ld, int alignment, int bytes)
   return true;
 }
 
-// 128 rows: the address repeats within 128 bytes after 64 rows at most, whatever ld is.
+// 128 rows: the address repeats within 128 bytes after 64 rows at most, whatever ld is. A single
+// row has no other to be apart from.
 int operands_off(const Problem& problem, int bytes) {
-  return (rows_start_on(128, problem.lda, problem.alignment.a, bytes) ? 0 : kPackA) |
-         (rows_start_on(128, problem.ldb, problem.alignment.b, bytes) ? 0 : kPackB);
+  const auto rows = [](const MatrixShape& operand) { return operand.rows == 1 ? 1 : 128; };
+  return (rows_start_on(rows(stored_a(problem)), problem.lda, problem.alignment.a, bytes)
+              ? 0
+              : kPackA) |
+         (rows_start_on(rows(stored_b(problem)), problem.ldb, problem.alignment.b, bytes) ? 0
+                                                                                          : kPackB);
 }
 
 RC_GTEST_PROP(Packing, NeededWhereARowStartsOffSixteenBytes, ()) {

@@ -257,6 +257,8 @@ EXPORT cublasStatus_t cublasLtMatrixLayoutGetAttribute(cublasLtMatrixLayout_t la
       return answer(matrix->ld, value, bytes, written);
     case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
       return answer(matrix->batch, value, bytes, written);
+    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+      return answer(matrix->stride, value, bytes, written);
     default:
       return CUBLAS_STATUS_INVALID_VALUE;
   }
