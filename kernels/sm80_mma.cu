@@ -28,10 +28,11 @@
 // multiples of 8. loads 1: element by element through registers, whatever the layout, base and
 // leading dimension (parts/element_loader.cuh); for small problems. C, D: any address and leading
 // dimension. kBatched 1: a batch of products, whose tiles follow each other; the rules for A and B
-// hold for each matrix. Grid: any number of CTAs up to one a tile; fewer walk the tiles by that
-// stride.
+// hold for each matrix. kFused 1: bias and activation follow (parts/activation.cuh). Grid: any
+// number of CTAs up to one a tile; fewer walk the tiles by that stride.
 
 #include "config.cuh"
+#include "parts/activation.cuh"
 #include "parts/args.cuh"
 #include "parts/cp_async.cuh"
 #include "parts/element_loader.cuh"
@@ -367,21 +368,24 @@ struct Scale {
   float beta;
 };
 
-// The CTA's tile of C and D.
+// The CTA's tile of C and D, and what fused kernels do to its elements last.
 struct OutputTile {
   const u16* c;
   u16* d;
+  const u16* bias;
+  int activation;
   i64 ldc;
   i64 ldd;
   int rows;  // inside D
   int cols;
 
   __device__ __forceinline__ OutputTile(const GemmArgs& args, const TileCoord& tile)
-      : ldc(args.ldc), ldd(args.ldd) {
+      : activation(args.activation), ldc(args.ldc), ldd(args.ldd) {
     const i64 row = static_cast<i64>(tile.m) * kTileM;
     const i64 col = static_cast<i64>(tile.n) * kTileN;
     c = static_cast<const u16*>(args.c) + row * ldc + col;
     d = static_cast<u16*>(args.d) + row * ldd + col;
+    bias = args.bias == nullptr ? nullptr : static_cast<const u16*>(args.bias) + col;
     rows = args.m - static_cast<int>(row) < kTileM ? args.m - static_cast<int>(row) : kTileM;
     cols = args.n - static_cast<int>(col) < kTileN ? args.n - static_cast<int>(col) : kTileN;
   }
@@ -389,6 +393,23 @@ struct OutputTile {
   __device__ __forceinline__ float c_or_zero(int row, int col) const {
     if (row >= rows || col < 0 || col >= cols) return 0.0f;
     return element_to_float<kElementType>(c[row * ldc + col]);
+  }
+  __device__ __forceinline__ float bias_or_zero(int col) const {
+    return col >= 0 && col < cols ? element_to_float<kElementType>(bias[col]) : 0.0f;
+  }
+  // Bias and activation of neighbours in a row, the first of which is in column `col`.
+  template <int kCount>
+  __device__ __forceinline__ void finish(int col, float (&values)[kCount]) const {
+    if constexpr (kFused == 1) {
+      if (bias != nullptr) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) values[i] += bias_or_zero(col + i);
+      }
+      with_activation(activation, [&](auto function) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) values[i] = function(values[i]);
+      });
+    }
   }
   // Only whole 16-byte chunks, each on a boundary.
   __device__ __forceinline__ bool whole_chunks(const RowShift& shift) const {
@@ -424,12 +445,17 @@ __device__ __forceinline__ void for_each_chunk(const RowShift& shift, int rows, 
   }
 }
 
-// The warp's accumulators, scaled and rounded, to the staged tile; no shifts.
+// The warp's accumulators, scaled, finished and rounded, to the staged tile; no shifts.
 __device__ __forceinline__ void stage_aligned(const Tile& tile, const Warp& warp, u16* staged,
-                                              float alpha) {
+                                              const OutputTile& out, float alpha) {
+  const auto pack = [&](int col, float low, float high) {
+    float values[2] = {alpha * low, alpha * high};
+    out.finish(col, values);
+    return pack_elements<kElementType>(values[0], values[1]);
+  };
   const auto pair = [&](int i, int j, int half) {
-    return pack_elements<kElementType>(alpha * tile[i][j].get(half, 0),
-                                       alpha * tile[i][j].get(half, 1));
+    return pack(warp.n + j * kMmaN + warp.lane % 4 * 2, tile[i][j].get(half, 0),
+                tile[i][j].get(half, 1));
   };
   if constexpr (kArch >= 90 && kBlocksN % 2 == 0) {
     // Matrices: rows 0-7 and 8-15 of columns 0-7, then of columns 8-15.
@@ -448,8 +474,7 @@ __device__ __forceinline__ void stage_aligned(const Tile& tile, const Warp& warp
     }
   } else {
     for_each_pair(warp, tile, [&](int row, int col, float low, float high) {
-      *reinterpret_cast<u32*>(staged + row * staged_pitch(kTileN) + col) =
-          pack_elements<kElementType>(alpha * low, alpha * high);
+      *reinterpret_cast<u32*>(staged + row * staged_pitch(kTileN) + col) = pack(col, low, high);
     });
   }
 }
@@ -469,14 +494,14 @@ __device__ __forceinline__ void stage_any(const Tile& tile, const Warp& warp, u1
   }
   for_each_pair(warp, tile, [&](int row, int col, float low, float high) {
     u16* place = staged + row * staged_pitch(kTileN) + col + shift.of(row);
-    low *= scale.alpha;
-    high *= scale.alpha;
+    float values[2] = {low * scale.alpha, high * scale.alpha};
     if (scale.beta != 0.0f) {
-      low += scale.beta * element_to_float<kElementType>(place[0]);
-      high += scale.beta * element_to_float<kElementType>(place[1]);
+      values[0] += scale.beta * element_to_float<kElementType>(place[0]);
+      values[1] += scale.beta * element_to_float<kElementType>(place[1]);
     }
-    place[0] = float_to_element<kElementType>(low);
-    place[1] = float_to_element<kElementType>(high);
+    out.finish(col, values);
+    place[0] = float_to_element<kElementType>(values[0]);
+    place[1] = float_to_element<kElementType>(values[1]);
   });
 }
 
@@ -486,7 +511,7 @@ __device__ __forceinline__ void store_rounded(const Tile& tile, const Warp& warp
                                               const OutputTile& out, const Scale& scale) {
   const RowShift shift = row_shift(out.d, out.ldd);
   if (scale.beta == 0.0f && !shift.any()) {
-    stage_aligned(tile, warp, staged, scale.alpha);
+    stage_aligned(tile, warp, staged, out, scale.alpha);
   } else {
     stage_any(tile, warp, staged, shift, out, scale);
   }
@@ -551,6 +576,7 @@ __device__ __forceinline__ void store_sums(const float* staged, const OutputTile
       sum_slices(staged, staged_row ? offset + row * staged_pitch(kTileN) : offset, sum);
 #pragma unroll
       for (int j = 0; j < kChunkElements; ++j) sum[j] *= alpha;
+      out.finish(col, sum);
       chunks[i] = pack_chunk(sum);
     }
 #pragma unroll
@@ -597,6 +623,7 @@ __device__ __forceinline__ void store_summed(const Tile& tile, const Warp& warp,
         sum[i] += scale.beta * out.c_or_zero(row, col + i);
       }
     }
+    out.finish(col, sum);
     store_chunk(out.d + row * out.ldd, col, out.cols, pack_chunk(sum));
   });
 }

@@ -56,6 +56,8 @@
 // (parts/group_walk.cuh). Only B's map has a third dimension. Takes persistent launches, kEpilogue
 // 1 (a tile's last rows may be the next group's), no clusters and no split.
 //
+// kFused 1: bias and activation follow (parts/epilogue.cuh), as the arguments say. Not with groups.
+//
 // Grid: at most one cluster a cluster-sized block of tiles, so that every CTA has a tile. kSplit 2:
 // tiles x split_k, so that CTAs that read the same k range follow each other.
 //
@@ -70,6 +72,7 @@
 //     the box's row: 128, 64, 32 bytes, none. May be zero when kEpilogue == 1 or kSplit > 0.
 #include "config.cuh"
 #include "parts/args.cuh"
+#include "parts/epilogue.cuh"
 #include "parts/group_walk.cuh"
 #include "parts/mbarrier.cuh"
 #include "parts/operand_slab.cuh"
@@ -147,6 +150,7 @@ static_assert(kAlongKB == 1 || kColumns % SlabB::kBlock == 0,
 static_assert(!kPingpong || kConsumers == 2, "pingpong takes two consumers");
 static_assert(kSplit == 0 || (!kMulticast && !kPingpong),
               "split-K takes the cluster, or the whole grid, for itself");
+static_assert(kGrouped == 0 || kFused == 0, "groups are not finished by an epilogue");
 static_assert(kGrouped == 0 || (kBatched == 0 && kSplit == 0 && !kMulticast && kEpilogue == 1),
               "groups are stored by rows, without clusters, splits and batches");
 
@@ -490,7 +494,7 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
     const GemmArgs& own = at.args;
     const int row = tile.m * kTileM + static_cast<int>(row_offset);
     const int column = tile.n * kTileN + static_cast<int>(column_offset);
-    const Scale scale = load_scale(args);
+    const auto finish = load_epilogue<kFused == 1>(args);
     wgmma_wait<0>();
 #pragma unroll
     for (int i = 0; i < kRowBlocks; ++i) wgmma_pin(blocks[i]);
@@ -509,8 +513,8 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
     }
     if constexpr (kSplit == 2) {
       split_through_workspace<kElementType, kColumns / 8>(
-          own, scale, walk.index * kConsumers + consumer, static_cast<int>(place.rank), row, column,
-          blocks);
+          own, finish, walk.index * kConsumers + consumer, static_cast<int>(place.rank), row,
+          column, blocks);
       return;  // its only tile; without this the accumulators would live on beside what is read
     } else if constexpr (kSplit == 1) {
       const Shares shares{kRowBlocks * kColumns / 8, args.split_k,
@@ -521,17 +525,17 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
       split_send<kColumns / 8>(shares, rank, exchange, blocks);
       cluster_arrive();
       cluster_wait();  // everything has been sent
-      split_reduce_and_store<kElementType, kColumns / 8>(own, scale, shares, rank, row, column,
+      split_reduce_and_store<kElementType, kColumns / 8>(own, finish, shares, rank, row, column,
                                                          exchange);
     } else {
 #pragma unroll
       for (int i = 0; i < kRowBlocks; ++i) {
         if constexpr (kStagesD) {
           store_block_tma<kElementType, kColumns, kDimensions>(
-              own, map_d, scale, row + 64 * i, column, tile.matrix, staging,
+              own, map_d, finish, row + 64 * i, column, tile.matrix, staging,
               kStagingBarrier + consumer, blocks[i]);
         } else {
-          store_block_rows<kElementType, kColumns>(own, scale, row + 64 * i, column,
+          store_block_rows<kElementType, kColumns>(own, finish, row + 64 * i, column,
                                                    staging.address, blocks[i]);
         }
       }

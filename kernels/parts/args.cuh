@@ -2,7 +2,8 @@
 // available) and by src/plan (host), so it uses built-in types only and both see one layout.
 //
 // The problem is D[m][n] = alpha * sum_k A[m][k] * B[k][n] + beta * C[m][n], C and D row-major
-// (element (i, j) at i * ld + j). Offsets are formed in 64 bits.
+// (element (i, j) at i * ld + j); fused kernels add bias[n] and apply an activation. Offsets are
+// formed in 64 bits.
 #pragma once
 
 namespace gemmsmith_kernels {
@@ -14,6 +15,9 @@ struct alignas(64) TensorMap {
 
 // How the tiles of D are walked. kAlongM: consecutive tiles differ in their row (m) index.
 enum Raster : int { kRasterAlongM = 0, kRasterAlongN = 1 };
+
+// What becomes of a finished sum, bias included: see activation.cuh.
+enum Activation : int { kNoActivation = 0, kRelu = 1, kGeluTanh = 2, kGeluErf = 3, kSilu = 4 };
 
 // A divisor's place in GemmArgs: see divide() in tile_order.cuh.
 constexpr unsigned reciprocal(unsigned divisor) {
@@ -62,7 +66,10 @@ struct GemmArgs {
   // Of grouped kernels: where each group's rows of A, C and D end; m is the rows of all.
   const int* group_ends;
   int prefetch_k_tiles;  // of the first tile, asked of L2 before the predecessor has finished
-  int zero;              // no padding: exported libraries hold this as bytes
+  // Of fused kernels: an Activation, and one element for each column of D or null. No padding:
+  // exported libraries hold this as bytes.
+  int activation;
+  const void* bias;
 };
 
 }  // namespace gemmsmith_kernels

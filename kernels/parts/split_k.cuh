@@ -83,8 +83,8 @@ __device__ __forceinline__ void split_send(Shares shares, int rank, u32 exchange
 
 // Adds up and stores our groups of a warpgroup's 64-row blocks of 8 * kBlockGroups columns, the
 // first of which starts at D[row][column]. What everyone sent must have come.
-template <int kElement, int kBlockGroups>
-__device__ __forceinline__ void split_reduce_and_store(const GemmArgs& args, Scale scale,
+template <int kElement, int kBlockGroups, class Finish>
+__device__ __forceinline__ void split_reduce_and_store(const GemmArgs& args, Finish finish,
                                                        Shares shares, int rank, int row, int column,
                                                        u32 exchange) {
   const bool aligned = pairs_are_aligned(args);
@@ -110,7 +110,7 @@ __device__ __forceinline__ void split_reduce_and_store(const GemmArgs& args, Sca
     u32 pairs[2];
     const int at_row = row + 64 * (group / kBlockGroups);
     const int at_column = column + 8 * (group % kBlockGroups);
-    if (!scale.identity()) scale_group<kElement>(args, scale, at_row, at_column, sum);
+    if (!finish.identity()) finish_group<kElement>(args, finish, at_row, at_column, sum);
     round_group<kElement>(sum, pairs);
     store_group(args, aligned, at_row, at_column, pairs);
   }

@@ -132,9 +132,10 @@ __device__ __forceinline__ void add_part(const u32 (&part)[2], float (&sum)[4]) 
   add_part(values, sum);
 }
 
-// Where a thread's share of the tile goes.
+// Where a thread's share of the tile goes, and what is done to its sums.
+template <class Finish>
 struct ShareTarget {
-  Scale scale;
+  Finish finish;
   int row;  // of the thread's first value in group 0
   int column;
   int first;  // groups of this rank: [first, last)
@@ -143,9 +144,9 @@ struct ShareTarget {
 
 // `kAtOnce` groups of `kRanks` ranks are asked for before the first is waited for: 16 loads of 16
 // bytes a thread are 64 KB in flight from two consumers.
-template <int kElement, int kBlockGroups, int kAtOnce, int kRanks, class Parts>
+template <int kElement, int kBlockGroups, int kAtOnce, int kRanks, class Parts, class Finish>
 __device__ __forceinline__ void add_up_and_store(const GemmArgs& args, const Parts& parts,
-                                                 const ShareTarget& target) {
+                                                 const ShareTarget<Finish>& target) {
   const bool aligned = pairs_are_aligned(args);
 #pragma unroll 1
   for (int group = target.first; group < target.last; group += kAtOnce) {
@@ -175,7 +176,8 @@ __device__ __forceinline__ void add_up_and_store(const GemmArgs& args, const Par
       const int row = target.row + 64 * block;
       const int column = target.column + 8 * (group + i - block * kBlockGroups);
       u32 pairs[2];
-      if (!target.scale.identity()) scale_group<kElement>(args, target.scale, row, column, sums[i]);
+      if (!target.finish.identity())
+        finish_group<kElement>(args, target.finish, row, column, sums[i]);
       round_group<kElement>(sums[i], pairs);
       store_group(args, aligned, row, column, pairs);
     }
@@ -185,9 +187,10 @@ __device__ __forceinline__ void add_up_and_store(const GemmArgs& args, const Par
 // A consumer warpgroup's 64-row blocks of 8 * kBlockGroups columns, the first of which starts at
 // D[row][column], are partial sums of rank `rank`: writes them, waits for the other ranks', adds up
 // and stores this rank's share. `warpgroup` counts consumers over all tiles.
-template <int kElement, int kBlockGroups, int kRowBlocks, class Accumulator, int kCount>
+template <int kElement, int kBlockGroups, class Finish, int kRowBlocks, class Accumulator,
+          int kCount>
 __device__ __forceinline__ void split_through_workspace(
-    const GemmArgs& args, Scale scale, u32 warpgroup, int rank, int row, int column,
+    const GemmArgs& args, Finish finish, u32 warpgroup, int rank, int row, int column,
     const Accumulator (&blocks)[kRowBlocks][kCount]) {
   constexpr int kGroups = kRowBlocks * kBlockGroups;
   using Parts = WarpParts<Accumulator, kGroups>;
@@ -211,8 +214,8 @@ __device__ __forceinline__ void split_through_workspace(
   __syncwarp();
 
   const u32 share = static_cast<u32>(rank) * kGroups;
-  ShareTarget target;
-  target.scale = scale;
+  ShareTarget<Finish> target;
+  target.finish = finish;
   target.row = row + static_cast<int>(16 * warp + lane / 4);
   target.column = column + static_cast<int>(2 * (lane % 4));
   target.first = static_cast<int>(divide(share, ranks, args.split_reciprocal).value);

@@ -32,10 +32,10 @@ __device__ __forceinline__ void store_group(const GemmArgs& args, bool aligned, 
 
 // Groups kFirst .. kLast - 1 of a warpgroup's block; `row`, `column` are those of the thread's
 // first value in group 0.
-template <int kElement, int kFirst, int kLast, class Accumulator, int kCount>
-__device__ __forceinline__ void store_groups_direct(const GemmArgs& args, Scale scale, int row,
+template <int kElement, int kFirst, int kLast, class Finish, class Accumulator, int kCount>
+__device__ __forceinline__ void store_groups_direct(const GemmArgs& args, Finish finish, int row,
                                                     int column, Accumulator (&block)[kCount]) {
-  scale_groups<kElement, kLast - kFirst, kLast>(args, scale, row, column, kFirst, block);
+  finish_groups<kElement, kLast - kFirst, kLast>(args, finish, row, column, kFirst, block);
   const bool aligned = pairs_are_aligned(args);
 #pragma unroll
   for (int group = kFirst; group < kLast; ++group) {

@@ -52,8 +52,8 @@ __device__ __forceinline__ void write_staged_row(const GemmArgs& args, u32 stage
 }
 
 // A warpgroup's 64 x kColumns block whose first element is D[row][column].
-template <int kElement, int kColumns, class Accumulator, int kCount>
-__device__ __forceinline__ void store_block_rows(const GemmArgs& args, Scale scale, int row,
+template <int kElement, int kColumns, class Finish, class Accumulator, int kCount>
+__device__ __forceinline__ void store_block_rows(const GemmArgs& args, Finish finish, int row,
                                                  int column, u32 staging,
                                                  Accumulator (&block)[kCount]) {
   const u32 lane = threadIdx.x % 32;
@@ -66,14 +66,14 @@ __device__ __forceinline__ void store_block_rows(const GemmArgs& args, Scale sca
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) {
     if constexpr (kColumns <= 128) {
-      scale_groups<kElement, 8, kColumns / 8>(args, scale, fragment_row, fragment_column, 8 * chunk,
-                                              block);
+      finish_groups<kElement, 8, kColumns / 8>(args, finish, fragment_row, fragment_column,
+                                               8 * chunk, block);
     }
 #pragma unroll
     for (int group = 0; group < 8; group += 2) {
       if constexpr (kColumns > 128) {  // no registers to spare for more at a time
-        scale_groups<kElement, 2, kColumns / 8>(args, scale, fragment_row, fragment_column,
-                                                8 * chunk + group, block);
+        finish_groups<kElement, 2, kColumns / 8>(args, finish, fragment_row, fragment_column,
+                                                 8 * chunk + group, block);
       }
       u32 pairs[2][2];
 #pragma unroll
@@ -96,7 +96,7 @@ __device__ __forceinline__ void store_block_rows(const GemmArgs& args, Scale sca
   }
   constexpr int kDone = kChunks * 8;
   if constexpr (kDone < kColumns / 8) {
-    store_groups_direct<kElement, kDone, kColumns / 8>(args, scale, fragment_row, fragment_column,
+    store_groups_direct<kElement, kDone, kColumns / 8>(args, finish, fragment_row, fragment_column,
                                                        block);
   }
 }

@@ -46,9 +46,9 @@ struct Staging {
 // A warpgroup's 64 x kColumns block whose first element is D[row][column] of the `matrix`-th D of
 // the batch, which `args` are of. kDimensions of D's map: parts/tma.cuh. `staging` is this
 // warpgroup's; `barrier_id` a named barrier of its 128 threads. Stores are committed, not awaited.
-template <int kElement, int kColumns, int kDimensions, class Accumulator, int kCount>
+template <int kElement, int kColumns, int kDimensions, class Finish, class Accumulator, int kCount>
 __device__ __forceinline__ void store_block_tma(const GemmArgs& args, const TensorMap& map_d,
-                                                Scale scale, int row, int column, int matrix,
+                                                Finish finish, int row, int column, int matrix,
                                                 Staging& staging, u32 barrier_id,
                                                 Accumulator (&block)[kCount]) {
   constexpr int kBoxColumns = store_box_columns(kColumns);
@@ -69,8 +69,8 @@ __device__ __forceinline__ void store_block_tma(const GemmArgs& args, const Tens
 
 #pragma unroll
   for (int first = 0; first < kColumns; first += kBufferColumns) {
-    scale_groups<kElement, kBufferColumns / 8, kColumns / 8>(args, scale, fragment_row,
-                                                             fragment_column, first / 8, block);
+    finish_groups<kElement, kBufferColumns / 8, kColumns / 8>(args, finish, fragment_row,
+                                                              fragment_column, first / 8, block);
     const u32 buffer = staging.address + staging.offset;
     if constexpr (kBuffers == 2) staging.offset = kBufferColumns * 64 * 2 - staging.offset;
     if (thread == 0) tma_store_wait_read<kBuffers - 1>();

@@ -82,7 +82,7 @@ __device__ __forceinline__ void add_c_pair(const GemmArgs& args, float beta, int
 // value. Both pass through an asm statement so that the optimiser cannot see hundreds of
 // related addresses and keep them in registers that the big tiles need for accumulators.
 template <int kElement>
-__device__ __forceinline__ void scale_group(const GemmArgs& args, Scale scale, int row, int column,
+__device__ __forceinline__ void finish_group(const GemmArgs& args, Scale scale, int row, int column,
                                             float (&values)[4]) {
   asm volatile("" : "+r"(row), "+r"(column));
 #pragma unroll
@@ -113,7 +113,7 @@ __device__ __forceinline__ void put_fragment_group(u32 (&registers)[kCount], int
 // jumped over where alpha is 1 and beta 0: code that is run once from cold costs what it fetches,
 // so the common way must not be strewn over branches around this.
 template <int kElement, int kGroups, int kBlockGroups, class Accumulator, int kCount>
-__device__ __forceinline__ void scale_groups(const GemmArgs& args, Scale scale, int row, int column,
+__device__ __forceinline__ void finish_groups(const GemmArgs& args, Scale scale, int row, int column,
                                              int first, Accumulator (&block)[kCount]) {
   if (scale.identity()) return;
 #pragma unroll
@@ -122,7 +122,7 @@ __device__ __forceinline__ void scale_groups(const GemmArgs& args, Scale scale, 
     if (group >= kBlockGroups) continue;
     float values[4];
     fragment_group(block, group, values);
-    scale_group<kElement>(args, scale, row, column + 8 * group, values);
+    finish_group<kElement>(args, scale, row, column + 8 * group, values);
     put_fragment_group(block, group, values);
   }
 }

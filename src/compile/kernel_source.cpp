@@ -53,7 +53,8 @@ std::string signature_constants(const Signature& signature, const std::string& a
          constant("kAlongKA", a_is_k_contiguous(signature.layout) ? 1 : 0) +
          constant("kAlongKB", b_is_k_contiguous(signature.layout) ? 1 : 0) +
          constant("kBatched", signature.batched ? 1 : 0) +
-         constant("kGrouped", signature.grouped ? 1 : 0) + constant("kArch", arch);
+         constant("kGrouped", signature.grouped ? 1 : 0) +
+         constant("kFused", signature.fused ? 1 : 0) + constant("kArch", arch);
 }
 
 std::string wgmma_header(const Config& config, const Signature& signature) {

@@ -79,6 +79,10 @@ Result<void> settle_strides(Problem& problem) {
       return fail(ErrorCode::kUnsupported,
                   "layout = {}: groups are rows of A, which must have k contiguous",
                   name(problem.layout));
+    if (problem.has_epilogue())
+      return fail(ErrorCode::kUnsupported,
+                  "activation = {}, has_bias = {}: groups have no epilogue",
+                  name(problem.activation), problem.has_bias);
     return check_stride("stride_b", problem.stride_b, problem.batch, stored_b(problem));
   }
   if (!problem.is_batched()) {
@@ -148,6 +152,22 @@ const char* name(Layout layout) {
       return "nt";
     case Layout::kTT:
       return "tt";
+  }
+  return "?";
+}
+
+const char* name(Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      return "none";
+    case Activation::kRelu:
+      return "relu";
+    case Activation::kGeluTanh:
+      return "gelu_tanh";
+    case Activation::kGeluErf:
+      return "gelu_erf";
+    case Activation::kSilu:
+      return "silu";
   }
   return "?";
 }
@@ -246,18 +266,20 @@ std::string shape_name(const Problem& problem) {
 }
 
 Signature signature_of(const Problem& problem) {
-  return {problem.type, problem.accumulator, problem.layout, problem.is_batched(), problem.grouped};
+  return {problem.type,         problem.accumulator, problem.layout,
+          problem.is_batched(), problem.grouped,     problem.has_epilogue()};
 }
 
 std::string describe(const Signature& signature) {
-  return fmt::format("{}/{} {}{}{}", name(signature.type), name(signature.accumulator),
+  return fmt::format("{}/{} {}{}{}{}", name(signature.type), name(signature.accumulator),
                      name(signature.layout), signature.batched ? " batched" : "",
-                     signature.grouped ? " grouped" : "");
+                     signature.grouped ? " grouped" : "", signature.fused ? " fused" : "");
 }
 
 std::string describe(const Problem& problem) {
   Signature signature = signature_of(problem);
-  signature.batched = signature.grouped = false;  // the shape says it
+  // The shape says it, or the words behind.
+  signature.batched = signature.grouped = signature.fused = false;
   std::string text = fmt::format("{} {}", shape_name(problem), describe(signature));
   if (problem.lda != packed_lda(problem)) text += fmt::format(" lda={}", problem.lda);
   if (problem.ldb != packed_ldb(problem)) text += fmt::format(" ldb={}", problem.ldb);
@@ -277,6 +299,8 @@ std::string describe(const Problem& problem) {
   }
   if (problem.alpha != 1) text += fmt::format(" alpha={}", problem.alpha);
   if (problem.beta != 0) text += fmt::format(" beta={}", problem.beta);
+  if (problem.has_bias) text += " bias";
+  if (problem.activation != Activation::kNone) text += fmt::format(" {}", name(problem.activation));
   if (problem.alignment != Alignment{})
     text += fmt::format(" align={},{},{},{}", problem.alignment.a, problem.alignment.b,
                         problem.alignment.c, problem.alignment.d);

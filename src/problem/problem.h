@@ -20,6 +20,10 @@ enum class DataType { kF16, kBf16, kF32 };
 // (N: k contiguous, T: n contiguous). TN is the usual inference layout.
 enum class Layout { kTN, kNN, kNT, kTT };
 
+// What becomes of a finished sum, bias included. kGeluTanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715
+// x^3))); kGeluErf: x/2 (1 + erf(x / sqrt(2))); kSilu: x / (1 + exp(-x)).
+enum class Activation { kNone, kRelu, kGeluTanh, kGeluErf, kSilu };
+
 // Bytes that the base pointer of each operand is a multiple of; what a config may rely on.
 struct Alignment {
   int a = 256;
@@ -57,8 +61,14 @@ struct Problem {
   // mixture of experts); m counts the rows of all. How many a group has is known on the device
   // only.
   bool grouped = false;
+  // The epilogue: D = activation(alpha A B + beta C + bias), in f32 and rounded once. The bias has
+  // one element of the operands' type for each column of D, the same for a whole batch.
+  bool has_bias = false;
+  Activation activation = Activation::kNone;
 
   bool operator==(const Problem&) const = default;
+
+  bool has_epilogue() const { return has_bias || activation != Activation::kNone; }
 
   // m, n or batch is 0: nothing to compute. (k = 0 still writes beta * C.)
   bool is_empty() const { return m == 0 || n == 0 || batch == 0; }
@@ -75,6 +85,7 @@ struct Signature {
   Layout layout = Layout::kTN;
   bool batched = false;
   bool grouped = false;
+  bool fused = false;  // with any epilogue: which one is a launch argument
 
   bool operator==(const Signature&) const = default;
 };
@@ -85,12 +96,13 @@ struct Signature {
 void straighten_vectors(Problem& problem);
 
 Signature signature_of(const Problem& problem);
-// "f16/f32 tn", "f16/f32 tn batched"
+// "f16/f32 tn", "f16/f32 tn batched", "f16/f32 tn fused"
 std::string describe(const Signature& signature);
 
 int size_bytes(DataType type);
-const char* name(DataType type);  // "f16", "bf16", "f32"
-const char* name(Layout layout);  // "tn", "nn", "nt", "tt"
+const char* name(DataType type);          // "f16", "bf16", "f32"
+const char* name(Layout layout);          // "tn", "nn", "nt", "tt"
+const char* name(Activation activation);  // "none", "relu", "gelu_tanh", "gelu_erf", "silu"
 // Case-insensitive; errors (kBadInput) list the accepted names.
 Result<DataType> parse_data_type(std::string_view text);
 Result<Layout> parse_layout(std::string_view text);
@@ -110,8 +122,8 @@ std::int64_t default_stride_d(const Problem& problem);
 // Fills leading dimensions that are 0 with the packed ones, strides that are kDense with the dense
 // ones, and checks the rest: sizes not negative and below 2^31, leading dimensions large enough,
 // rows and matrices less than 2^40 bytes apart (what TMA takes) and operands below 2^63 bytes, D's
-// matrices apart, type and accumulator a legal pair. Groups need an A with k
-// contiguous. Without a batch strides mean nothing: they
+// matrices apart, type and accumulator a legal pair. Groups need an A with k contiguous and have no
+// epilogue. Without a batch strides mean nothing: they
 // become kDense.
 // The error names the argument, its value and the rule.
 Result<Problem> make_problem(Problem problem);
@@ -119,8 +131,8 @@ Result<Problem> make_problem(Problem problem);
 // "64_4096_64", of a batch of 512 "64_4096_64x512": the shape alone, as on the command line; of 8
 // groups "64_4096_64g8".
 std::string shape_name(const Problem& problem);
-// "64_4096_64 f16/f32 tn", with leading dimensions, strides, alpha, beta and alignment where not
-// the default.
+// "64_4096_64 f16/f32 tn", with leading dimensions, strides, alpha, beta, epilogue and alignment
+// where not the default.
 std::string describe(const Problem& problem);
 
 // "M_N_K", three whole numbers, or "M_N_KxBATCH"; fills m, n, k and the batch.

@@ -103,6 +103,7 @@ std::vector<Problem> roomy_problems(const Signature& signature) {
     problem.layout = signature.layout;
     problem.batch = signature.batched || signature.grouped ? 2 : 1;
     problem.grouped = signature.grouped;
+    problem.has_bias = signature.fused;
     problem.stride_a = default_stride_a(problem);
     problem.stride_b = default_stride_b(problem);
     problem.stride_d = default_stride_d(problem);
