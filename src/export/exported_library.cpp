@@ -56,6 +56,8 @@ auto order_of(const Chosen& chosen) {
 }
 
 Result<Chosen> choose(const plan::PlanTable& table, const Problem& problem) {
+  if (problem.has_epilogue())
+    return fail(ErrorCode::kUnsupported, "an exported library has no epilogues");
   if (problem.is_batched() || problem.grouped)
     return fail(ErrorCode::kUnsupported, "an exported library has no batches and no groups");
   const plan::PlanEntry* entry = table.find(plan::key_of(problem));

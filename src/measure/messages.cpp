@@ -47,6 +47,8 @@ json to_json(const Problem& p) {
           {"k", p.k},
           {"batch", p.batch},
           {"grouped", p.grouped},
+          {"bias", p.has_bias},
+          {"activation", static_cast<int>(p.activation)},
           {"type", name(p.type)},
           {"acc", name(p.accumulator)},
           {"layout", name(p.layout)},
@@ -65,6 +67,11 @@ Result<Problem> read_problem(const json& value) {
     p.k = value.at("k").get<std::int64_t>();
     p.batch = value.at("batch").get<std::int64_t>();
     p.grouped = value.at("grouped").get<bool>();
+    p.has_bias = value.at("bias").get<bool>();
+    const int activation = value.at("activation").get<int>();
+    if (activation < 0 || activation > static_cast<int>(Activation::kSilu))
+      return fail(ErrorCode::kInternal, "{} is no activation", activation);
+    p.activation = static_cast<Activation>(activation);
     GEMMSMITH_TRY(p.type, parse_data_type(value.at("type").get<std::string>()));
     GEMMSMITH_TRY(p.accumulator, parse_data_type(value.at("acc").get<std::string>()));
     GEMMSMITH_TRY(p.layout, parse_layout(value.at("layout").get<std::string>()));

@@ -66,6 +66,10 @@ Result<std::unique_ptr<ProblemBench>> ProblemBench::create(GpuSession& session,
   if (problem.grouped)
     return fail(ErrorCode::kUnsupported, "{}: groups are measured by bench_grouped alone",
                 describe(problem));
+  if (problem.has_epilogue())
+    return fail(ErrorCode::kUnsupported,
+                "{}: plain products are measured, whose plans serve epilogues, too",
+                describe(problem));
   std::unique_ptr<ProblemBench> bench(new ProblemBench(session, problem));
   GEMMSMITH_CHECK(bench->fill_operands());
   GEMMSMITH_CHECK(bench->tune_baseline());

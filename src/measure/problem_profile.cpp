@@ -97,6 +97,8 @@ Result<std::unique_ptr<ProblemBench>> ProblemBench::create_untimed(GpuSession& s
                                                                    const Problem& problem) {
   if (problem.is_empty() || problem.k == 0)
     return fail(ErrorCode::kUnsupported, "{}: nothing to count", describe(problem));
+  if (problem.has_epilogue())
+    return fail(ErrorCode::kUnsupported, "{}: plain products are counted", describe(problem));
   std::unique_ptr<ProblemBench> bench(new ProblemBench(session, problem));
   GEMMSMITH_CHECK(bench->fill_operands());
   GEMMSMITH_TRY(vendor::LtMatmul matmul,

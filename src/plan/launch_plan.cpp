@@ -14,6 +14,11 @@ namespace {
 
 using gemmsmith_kernels::TensorMap;
 static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
+static_assert(static_cast<int>(Activation::kNone) == gemmsmith_kernels::kNoActivation &&
+              static_cast<int>(Activation::kRelu) == gemmsmith_kernels::kRelu &&
+              static_cast<int>(Activation::kGeluTanh) == gemmsmith_kernels::kGeluTanh &&
+              static_cast<int>(Activation::kGeluErf) == gemmsmith_kernels::kGeluErf &&
+              static_cast<int>(Activation::kSilu) == gemmsmith_kernels::kSilu);
 
 constexpr int kLoadBytes = 16;  // one cp.async, and the unit of TMA's addresses and strides
 constexpr int kBoxColumns = 64;
@@ -92,6 +97,7 @@ void fill_args(const LaunchRecipe& recipe, const Problem& problem,
   args.split_k = recipe.split_k;
   args.prefetch_k_tiles = recipe.prefetch_k_tiles;
   args.batch = static_cast<int>(problem.batch);
+  args.activation = static_cast<int>(problem.activation);
   if (problem.grouped) args.stride_b = problem.stride_b;
   if (problem.is_batched()) {
     args.stride_a = problem.stride_a;
@@ -355,6 +361,7 @@ Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& p
   plan.programmatic = recipe.programmatic == 1;
   plan.type = problem.type;
   plan.grouped = problem.grouped;
+  plan.has_bias = problem.has_bias;
   fill_maps(recipe, problem, plan);
   const int element_bytes = size_bytes(problem.type);
   GEMMSMITH_CHECK(add_packing(recipe, problem, plan));
@@ -372,6 +379,8 @@ Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Ope
   GEMMSMITH_CHECK(check_pointer(operands.d, plan.needs.d, "D"));
   if (plan.grouped)
     GEMMSMITH_CHECK(check_pointer(operands.group_ends, sizeof *operands.group_ends, "group_ends"));
+  if (plan.has_bias)
+    GEMMSMITH_CHECK(check_pointer(operands.bias, size_bytes(plan.type), "the bias"));
   const bool may_read_c = plan.args.beta != 0 || plan.args.beta_device != nullptr;
   if (may_read_c || operands.c != nullptr)
     GEMMSMITH_CHECK(check_pointer(operands.c, plan.needs.c, "C"));
@@ -382,6 +391,7 @@ Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Ope
   bound.args.c = operands.c;
   bound.args.d = operands.d;
   bound.args.group_ends = operands.group_ends;
+  bound.args.bias = plan.has_bias ? operands.bias : nullptr;
   bound.pack = plan.packing.args;
   set_sources(plan.packing, operands.a, operands.b, bound.pack);
   if (plan.has_tensor_maps && !plan.packing.packs_a)

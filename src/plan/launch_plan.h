@@ -35,7 +35,8 @@ struct LaunchPlan {
   unsigned shared_bytes = 0;
   bool programmatic = false;  // programmatic dependent launch
   bool has_tensor_maps = false;
-  bool grouped = false;  // Operands::group_ends is read
+  bool grouped = false;   // Operands::group_ends is read
+  bool has_bias = false;  // Operands::bias is read
   DataType type = DataType::kF16;
   TensorMapShape map_a, map_b, map_d;
   bool stores_by_tma = false;        // map_d is used
@@ -63,6 +64,8 @@ struct Operands {
   void* d = nullptr;
   // Of a grouped problem, on the device: where each group's rows end.
   const std::int32_t* group_ends = nullptr;
+  // Of a problem with a bias, on the device.
+  const void* bias = nullptr;
 };
 
 // Counters that a launch may need at most: 4 warps of each of 2 consumers, a tile for every second
@@ -87,7 +90,8 @@ struct alignas(64) BoundLaunch {
 };
 
 // Encodes tensor maps. kBadInput where a pointer is null or misaligned for the plan: names the
-// operand. C may be null where beta is 0 and lives on the host. The scratch is set by
+// operand. C may be null where beta is 0 and lives on the host, the bias where the problem has none.
+// The scratch is set by
 // use_scratch().
 Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Operands& operands);
 

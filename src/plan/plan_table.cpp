@@ -161,10 +161,13 @@ Result<void> check_entry(const View& view, const PlanEntry& entry, std::size_t i
       if (entry.recipe.pack != 0 ? entry.pack_kernel >= view.kernels.size()
                                  : entry.pack_kernel != PlanEntry::kNoKernel)
         return unsound("plan {} has no kernel for packing, or one too many", index);
+      if (entry.fused_kernel_number > view.kernels.size() ||
+          (entry.fused_kernel_number != 0 && entry.key.grouped == 1))
+        return unsound("plan {} has no kernel for epilogues, or one too many", index);
       return {};
     case PlanSource::kVendor:
       if (entry.kernel != PlanEntry::kNoKernel || entry.pack_kernel != PlanEntry::kNoKernel ||
-          !(entry.recipe == LaunchRecipe{}))
+          entry.fused_kernel_number != 0 || !(entry.recipe == LaunchRecipe{}))
         return unsound("plan {} is the vendor's and has a kernel", index);
       return {};
   }

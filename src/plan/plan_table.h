@@ -27,7 +27,9 @@ enum class Epilogue : std::uint32_t {
 Epilogue epilogue_of(float alpha, float beta);
 
 // What a plan is found by. Leading dimensions and strides are not part of it: a plan for the packed
-// problem serves padded ones, and shared operands, of the same alignment class as well.
+// problem serves padded ones, and shared operands, of the same alignment class as well. Nor are
+// bias and activation, which cost little beside a product: PlanEntry::fused_kernel() serves them
+// all.
 struct PlanKey {
   std::int32_t m = 0;
   std::int32_t n = 0;
@@ -67,9 +69,13 @@ struct PlanEntry {
   std::int64_t workspace_bytes = 0;
   LaunchRecipe recipe;                    // for kKernel; as constructed otherwise
   std::uint32_t pack_kernel = kNoKernel;  // index, where the recipe packs operands
-  std::uint32_t reserved = 0;
+  // 1 + the index of the same kernel compiled for epilogues; 0 where the table has none, as in
+  // tables that were written before there were any.
+  std::uint32_t fused_kernel_number = 0;
 
   static constexpr std::uint32_t kNoKernel = 0xffffffffU;
+  // Wraps around from 0 to none.
+  std::uint32_t fused_kernel() const { return fused_kernel_number - 1; }
 };
 
 struct PlanKernel {

@@ -49,6 +49,18 @@ std::string key_of(const PlanTableWriter::Kernel& kernel) {
 
 PlanTableWriter::Kernel packing_kernel(const std::string& cubin) { return {cubin, "pack"}; }
 
+// How many registers it takes the driver knows.
+PlanTableWriter::Kernel fused_kernel(const PlanTableWriter::Kernel& kernel) {
+  return {kernel.fused_cubin, kernel.function, 0, kernel.static_shared_bytes};
+}
+
+Result<void> check_legal(const Problem& problem, const Config& config, const Target& target) {
+  if (const Constraint* rule = broken_rule({problem, target}, config); rule != nullptr)
+    return fail(ErrorCode::kBadInput, "{} is not legal for {}: {} ({})", to_text(config),
+                describe(problem), rule->id, rule->reason);
+  return {};
+}
+
 PlanTableWriter::Kernel copy_of(const PlanKernel& kernel) {
   return {std::string(kernel.cubin), std::string(kernel.function), kernel.registers,
           kernel.static_shared_bytes};
@@ -82,9 +94,17 @@ Result<void> PlanTableWriter::add(const Problem& problem, Plan plan, const Valid
 Result<void> PlanTableWriter::add_kernel_plan(const Problem& problem, const Config& config,
                                               const Target& target, const Kernel& kernel,
                                               const Validation& validation) {
-  if (const Constraint* rule = broken_rule({problem, target}, config); rule != nullptr)
-    return fail(ErrorCode::kBadInput, "{} is not legal for {}: {} ({})", to_text(config),
-                describe(problem), rule->id, rule->reason);
+  if (problem.has_epilogue())
+    return fail(ErrorCode::kBadInput,
+                "a plan table holds plans of plain products, whose fused kernels serve epilogues; {} "
+                "has one",
+                describe(problem));
+  GEMMSMITH_CHECK(check_legal(problem, config, target));
+  if (!kernel.fused_cubin.empty()) {
+    Problem fused = problem;
+    fused.has_bias = true;
+    GEMMSMITH_CHECK(check_legal(fused, config, target));
+  }
   if (kernel.cubin.empty())
     return fail(ErrorCode::kBadInput, "{} has an empty cubin", to_text(config));
   Plan plan;
@@ -99,9 +119,12 @@ Result<void> PlanTableWriter::add_kernel_plan(const Problem& problem, const Conf
                 to_text(config));
   plan.kernel = key_of(kernel);
   if (packs) plan.pack_kernel = key_of(packing_kernel(kernel.pack_cubin));
+  const bool is_fused = !kernel.fused_cubin.empty();
+  if (is_fused) plan.fused_kernel = key_of(fused_kernel(kernel));
   GEMMSMITH_CHECK(add(problem, std::move(plan), validation));
   keep(kernel);
   if (packs) keep(packing_kernel(kernel.pack_cubin));
+  if (is_fused) keep(fused_kernel(kernel));
   return {};
 }
 
@@ -116,6 +139,9 @@ Result<void> PlanTableWriter::add_vendor_plan(const Problem& problem, const std:
                                               const Validation& validation) {
   if (workspace_bytes < 0)
     return fail(ErrorCode::kBadInput, "{} needs {} bytes of workspace", config, workspace_bytes);
+  if (problem.has_epilogue())
+    return fail(ErrorCode::kBadInput, "a plan table holds plans of plain products; {} is none",
+                describe(problem));
   Plan plan;
   plan.entry.source = PlanSource::kVendor;
   plan.entry.kernel = PlanEntry::kNoKernel;
@@ -131,6 +157,8 @@ Result<void> PlanTableWriter::add_copy(const PlanTable& table, const PlanEntry& 
   if (entry.source == PlanSource::kKernel) {
     plan.kernel = keep(copy_of(table.kernel(entry.kernel)));
     if (entry.recipe.pack != 0) plan.pack_kernel = keep(copy_of(table.kernel(entry.pack_kernel)));
+    if (entry.fused_kernel() != PlanEntry::kNoKernel)
+      plan.fused_kernel = keep(copy_of(table.kernel(entry.fused_kernel())));
   }
   if (!plans_.emplace(entry.key, std::move(plan)).second)
     return fail(ErrorCode::kBadInput, "a plan table holds one plan a problem; {} is one of two",
@@ -174,6 +202,8 @@ Result<std::string> PlanTableWriter::bytes() const {
     entry.config = strings.offset(plan.config);
     if (entry.source == PlanSource::kKernel) entry.kernel = kernel_index.at(plan.kernel);
     if (!plan.pack_kernel.empty()) entry.pack_kernel = kernel_index.at(plan.pack_kernel);
+    if (!plan.fused_kernel.empty())
+      entry.fused_kernel_number = 1 + kernel_index.at(plan.fused_kernel);
     append(entries, entry);
   }
 

@@ -29,7 +29,8 @@ class PlanTableWriter {
     std::string function = "gemm";
     int registers = 0;
     int static_shared_bytes = 0;
-    std::string pack_cubin = {};  // of kernels/pack.cu; needed where the config packs operands
+    std::string pack_cubin = {};   // of kernels/pack.cu; needed where the config packs operands
+    std::string fused_cubin = {};  // the same kernel compiled for epilogues; may be left out
   };
   struct Validation {
     double expected_us = 0;
@@ -38,7 +39,8 @@ class PlanTableWriter {
   };
 
   // Kernels are kept once however often they are added. Errors (kBadInput): a second plan for the
-  // same key, a size that does not fit the format.
+  // same key, a size that does not fit the format. The problem has no epilogue; `fused_cubin` is
+  // what serves those, and is refused where a constraint forbids the config with one.
   Result<void> add_kernel_plan(const Problem& problem, const Config& config, const Target& target,
                                const Kernel& kernel, const Validation& validation);
   Result<void> add_vendor_plan(const Problem& problem, const std::string& config,
@@ -54,7 +56,8 @@ class PlanTableWriter {
     PlanEntry entry;
     std::string config;
     std::string kernel;       // key into kernels_
-    std::string pack_kernel;  // the same; empty where nothing is packed
+    std::string pack_kernel;   // the same; empty where nothing is packed
+    std::string fused_kernel;  // the same; empty where epilogues are not served
   };
   Result<void> add(const Problem& problem, Plan plan, const Validation& validation);
   std::string keep(Kernel kernel);  // its key

@@ -28,7 +28,6 @@ struct MatmulArguments {
 struct Call {
   Problem problem;  // alpha and beta of the host (with device scalars: 1 and 1), real alignment
   vendor::Extras extras;
-  bool is_plain = true;  // nothing in `extras`: plans may serve it
   vendor::Scalars scalars;
   vendor::Operands operands;
   vendor::Workspace workspace;
@@ -43,15 +42,11 @@ struct Call {
 // Before 0.2 the structure ended with ldd: that size is accepted for ever.
 constexpr std::size_t kFirstProblemBytes = 80;
 
-// Every epilogue that cuBLASLt has, or-ed; and those that kernels have.
+// Every epilogue, or-ed; and those that kernels of a plan table have.
 constexpr std::int32_t kServedEpilogues =
-    GEMMSMITH_EPILOGUE_RELU | GEMMSMITH_EPILOGUE_BIAS | GEMMSMITH_EPILOGUE_GELU_TANH;
-constexpr std::int32_t kFusedEpilogues = 0;
-
-// Whether the problem asks for products without epilogue, in their operands' type.
-inline bool is_plain(const gemmsmithProblem_t& problem) {
-  return problem.epilogue == 0 && problem.output == 0;
-}
+    GEMMSMITH_EPILOGUE_RELU | GEMMSMITH_EPILOGUE_BIAS | GEMMSMITH_EPILOGUE_GELU_TANH |
+    GEMMSMITH_EPILOGUE_GELU_ERF | GEMMSMITH_EPILOGUE_SILU;
+constexpr std::int32_t kFusedEpilogues = kServedEpilogues;
 
 // Reads a problem of any accepted size, as one of this header's size. kBadInput or kUnsupported for
 // a size that cannot be.

@@ -16,7 +16,7 @@ Result<std::unique_ptr<DeviceState>> DeviceState::create(const Driver& driver, C
   // A CUdevice is its ordinal: the one that cuDeviceGet maps onto itself.
   GEMMSMITH_TRY(state->info_, query_device(driver, device));
   state->open_lt();
-  state->load_scale_kernel();
+  state->load_own_kernels();
   return state;
 }
 
@@ -36,14 +36,23 @@ void DeviceState::open_lt() {
   fallback_ = std::make_unique<vendor::LtFallback>(lt_);
 }
 
-void DeviceState::load_scale_kernel() {
-  auto kernel = ScaleKernel::load(driver_);
-  if (!kernel) {
-    scale_error_ = kernel.error();
+void DeviceState::load_own_kernels() {
+  auto scale = ScaleKernel::load(driver_);
+  auto finish = FinishKernel::load(driver_);
+  if (!scale || !finish) {
+    own_error_ = scale ? finish.error() : scale.error();
     return;
   }
-  scale_kernel_ = *std::move(kernel);
-  has_scale_kernel_ = true;
+  scale_kernel_ = *std::move(scale);
+  finish_kernel_ = *std::move(finish);
+  has_own_kernels_ = true;
+}
+
+Result<void> DeviceState::check_own_kernels(const char* work, const Problem& problem) const {
+  if (has_own_kernels_) return {};
+  return fail(own_error_.code,
+              "{} for {} needs a kernel that did not load: {}; is CUDA_DISABLE_PTX_JIT set?", work,
+              describe(problem), own_error_.what);
 }
 
 Result<void> DeviceState::run_fallback(const Problem& problem, const vendor::Extras& extras,
@@ -53,20 +62,30 @@ Result<void> DeviceState::run_fallback(const Problem& problem, const vendor::Ext
   if (fallback_ == nullptr)
     return fail(lt_error_.code, "no plan fits {} and cuBLASLt cannot serve it: {}",
                 describe(problem), lt_error_.what);
-  return fallback_->run(problem, extras, operands, scalars, workspace, stream);
+  if (vendor::lt_has(problem.activation))
+    return fallback_->run(problem, extras, operands, scalars, workspace, stream);
+  GEMMSMITH_CHECK(check_own_kernels("the activation", problem));
+  Problem unfinished = problem;  // the library adds the bias
+  unfinished.activation = Activation::kNone;
+  GEMMSMITH_CHECK(fallback_->run(unfinished, extras, operands, scalars, workspace, stream));
+  Problem rest = problem;
+  rest.has_bias = false;
+  return finish_kernel_.run(driver_, rest, extras, operands.d, stream);
 }
 
 Result<void> DeviceState::run_scaling(const Call& call) const {
-  if (!has_scale_kernel_)
-    return fail(scale_error_.code,
-                "D = beta * C for {} needs a kernel that did not load: {}; is "
-                "CUDA_DISABLE_PTX_JIT set?",
-                describe(call.problem), scale_error_.what);
-  if (call.extras.epilogue != 0 || call.extras.has_output)
+  GEMMSMITH_CHECK(check_own_kernels("D = beta * C", call.problem));
+  if (call.extras.has_output)
     return fail(ErrorCode::kUnsupported,
-                "{} has alpha or k of 0 with an epilogue or f32 output: there is nothing to "
-                "multiply, and no kernel for the rest",
+                "{} has alpha or k of 0 with f32 output: there is nothing to multiply, and no "
+                "kernel for the rest",
                 describe(call.problem));
+  GEMMSMITH_CHECK(scale(call));
+  if (!call.problem.has_epilogue()) return {};
+  return finish_kernel_.run(driver_, call.problem, call.extras, call.operands.d, call.stream);
+}
+
+Result<void> DeviceState::scale(const Call& call) const {
   const Problem& problem = call.problem;
   if (!problem.is_batched())
     return scale_kernel_.run(driver_, problem, call.operands, call.scalars, call.stream);

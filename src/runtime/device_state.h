@@ -1,11 +1,12 @@
 // device_state.h -- what the runtime keeps for one CUDA context: the device's numbers, cuBLASLt and
-// the scaling kernel. Made once for each context, outside of any capture, then only read.
+// the kernels for scaling and finishing. Made once for each context, outside of any capture, then only read.
 #pragma once
 
 #include <memory>
 
 #include "device/cuda.h"
 #include "runtime/arguments.h"
+#include "runtime/finish_kernel.h"
 #include "runtime/scale_kernel.h"
 #include "runtime/scratch_pool.h"
 #include "vendor/lt_fallback.h"
@@ -32,18 +33,22 @@ class DeviceState {
   // For kernels that add up through memory.
   ScratchPool& scratch() { return scratch_; }
 
-  // Enqueues by cuBLASLt's heuristic choice.
+  // Enqueues by cuBLASLt's heuristic choice; an activation that the library lacks follows as a
+  // kernel of its own.
   Result<void> run_fallback(const Problem& problem, const vendor::Extras& extras,
                             const vendor::Operands& operands, const vendor::Scalars& scalars,
                             const vendor::Workspace& workspace, CUstream stream);
-  // Enqueues D = beta * C.
+  // Enqueues D = beta * C, then its epilogue.
   Result<void> run_scaling(const Call& call) const;
 
  private:
   DeviceState(const Driver& driver, CUcontext context)
       : driver_(driver), context_(context), scratch_(driver) {}
   void open_lt();
-  void load_scale_kernel();
+  void load_own_kernels();
+  // Errors where they did not load: `work` says what for.
+  Result<void> check_own_kernels(const char* work, const Problem& problem) const;
+  Result<void> scale(const Call& call) const;
 
   const Driver& driver_;
   CUcontext context_;
@@ -53,8 +58,9 @@ class DeviceState {
   std::unique_ptr<vendor::LtFallback> fallback_;
   ScratchPool scratch_;
   ScaleKernel scale_kernel_;
-  Error scale_error_;
-  bool has_scale_kernel_ = false;
+  FinishKernel finish_kernel_;
+  Error own_error_;
+  bool has_own_kernels_ = false;
 };
 
 }  // namespace gemmsmith::runtime

@@ -36,7 +36,7 @@ Result<void> check_groups(const gemmsmithProblem_t& problem) {
     return fail(ErrorCode::kUnsupported,
                 "transb = {}: groups are columns of B, which must not be transposed",
                 problem.transb);
-  if (!is_plain(problem))
+  if (problem.epilogue != 0 || problem.output != 0)
     return fail(
         ErrorCode::kUnsupported,
         "epilogue = {}, output = {}: grouped products have neither epilogues nor f32 output",

@@ -75,14 +75,15 @@ void choose_and_bind(ResidentTable* resident, DeviceState& device, const Call& c
                      plan::BoundLaunch& bound) {
   choice = {};
   choice.rejection = Rejection::kNoTable;
-  if (!call.is_plain)
-    choice.rejection = Rejection::kExtras;
+  if (call.extras.has_output)
+    choice.rejection = Rejection::kOutput;
   else if (resident != nullptr)
     choice = resident->choose(call);
   if (choice.rejection == Rejection::kWorkspace) choice.most_workspace_bytes = call.workspace.bytes;
   if (choice.source == Source::kKernel) {
     auto made = plan::bind(device.driver(), choice.launch,
-                           {call.operands.a, call.operands.b, call.operands.c, call.operands.d});
+                           {call.operands.a, call.operands.b, call.operands.c, call.operands.d,
+                            nullptr, call.extras.bias});
     if (made) {
       bound = *made;
     } else {
@@ -303,7 +304,7 @@ Result<void> Handle::grouped_matmul(const gemmsmithProblem_t* problem,
   GEMMSMITH_TRY(plan::BoundLaunch bound,
                 plan::bind(driver, choice.launch,
                            {call.operands.a, call.operands.b, call.operands.c, call.operands.d,
-                            column_ends}));
+                            column_ends, nullptr}));
   return check(driver, launch_kernel(driver, choice, bound, call.scalars, call.stream),
                "launching a kernel of the plan table");
 }
@@ -324,7 +325,7 @@ Result<bool> Handle::run_if_planned(const gemmsmithProblem_t& problem,
   }
   GEMMSMITH_TRY(const gemmsmithProblem_t checked, check_problem(&problem));
   GEMMSMITH_TRY(const Call call, check_call(checked, arguments));
-  if (call.problem.is_empty() || call.is_scaling() || !call.is_plain) return false;
+  if (call.problem.is_empty() || call.is_scaling() || call.extras.has_output) return false;
   GEMMSMITH_TRY(const CUcontext context, current_context());
   GEMMSMITH_TRY(Place* const place, place_of(context, call.stream));
   CachedCall<CallKey>& entry = choose_new(checked, call, context, *place);
@@ -342,8 +343,8 @@ Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem, float be
   Call call;
   call.problem = to_row_major(checked);
   if (call.problem.is_empty() || call.is_scaling()) return plan;
-  if (!is_plain(checked)) {
-    plan.choice.rejection = Rejection::kExtras;
+  if (extras_of(checked).has_output) {
+    plan.choice.rejection = Rejection::kOutput;
     plan.workspace_bytes = vendor::kWorkspaceBytes;
     return plan;
   }

@@ -96,6 +96,7 @@ ResidentTable::~ResidentTable() {
   modules_.clear();
   for (Slot& slot : slots_) {
     delete slot.kernel.load();
+    delete slot.fused.load();
     for (VendorNode* node = slot.vendor.load(); node != nullptr;)
       delete std::exchange(node, node->next);
   }
@@ -116,13 +117,16 @@ Choice ResidentTable::choose(const Call& call) {
 }
 
 Choice ResidentTable::choose_kernel(const plan::PlanEntry& entry, const Call& call) {
+  const bool fused = call.problem.has_epilogue();
+  if (fused && entry.fused_kernel() == plan::PlanEntry::kNoKernel)
+    return rejected(Rejection::kEpilogue);
   if (call.scalars.mode == vendor::ScalarMode::kDevice &&
       call.problem.accumulator == DataType::kF16)
     return rejected(Rejection::kScalars);
   auto launch = plan::make_launch_plan(entry.recipe, call.problem);
   if (!launch) return rejected(Rejection::kStrides);
   if (!is_aligned(call.problem.alignment, launch->needs)) return rejected(Rejection::kAlignment);
-  const KernelPlan* kernel = kernel_plan(entry, call.stream);
+  const KernelPlan* kernel = kernel_plan(entry, fused, call.stream);
   if (kernel == nullptr) return rejected(Rejection::kCapturing);
   if (kernel->functions.gemm == nullptr) return rejected(Rejection::kLoadFailed);
   Choice choice;
@@ -134,6 +138,8 @@ Choice ResidentTable::choose_kernel(const plan::PlanEntry& entry, const Call& ca
 }
 
 Choice ResidentTable::choose_vendor(const plan::PlanEntry& entry, const Call& call) {
+  // Another epilogue is another kernel of the library's, which was not measured.
+  if (call.problem.has_epilogue()) return rejected(Rejection::kEpilogue);
   if (device_.lt() == nullptr || device_.info().cublas_version != table_.plans().cublas_version())
     return rejected(Rejection::kVendorVersion);
   // The table's workspace is what the plan was allowed, not what it needs: the library is asked.
@@ -150,20 +156,21 @@ Choice ResidentTable::choose_vendor(const plan::PlanEntry& entry, const Call& ca
 }
 
 const ResidentTable::KernelPlan* ResidentTable::kernel_plan(const plan::PlanEntry& entry,
-                                                            CUstream stream) {
-  const KernelPlan* known = slot_of(entry).kernel.load(std::memory_order_acquire);
+                                                            bool fused, CUstream stream) {
+  const Slot& slot = slot_of(entry);
+  const KernelPlan* known = (fused ? slot.fused : slot.kernel).load(std::memory_order_acquire);
   if (known != nullptr) return known;
   if (is_capturing(device_.driver(), stream)) return nullptr;
   const std::lock_guard lock(mutex_);
-  return load(entry);
+  return load(entry, fused);
 }
 
-const ResidentTable::KernelPlan* ResidentTable::load(const plan::PlanEntry& entry) {
-  Slot& slot = slot_of(entry);
-  if (const KernelPlan* known = slot.kernel.load(); known != nullptr) return known;
+const ResidentTable::KernelPlan* ResidentTable::load(const plan::PlanEntry& entry, bool fused) {
+  std::atomic<const KernelPlan*>& place = fused ? slot_of(entry).fused : slot_of(entry).kernel;
+  if (const KernelPlan* known = place.load(); known != nullptr) return known;
   const RelaxedCapture relaxed(device_.driver());
   plan::Functions functions;
-  const CUresult loaded = load_functions(entry, functions);
+  const CUresult loaded = load_functions(entry, fused, functions);
   if (is_capture_error(loaded)) return nullptr;
   KernelPlan made;
   if (loaded == CUDA_SUCCESS) {
@@ -172,7 +179,7 @@ const ResidentTable::KernelPlan* ResidentTable::load(const plan::PlanEntry& entr
       made = {functions, launch->grid};
   }
   const auto* published = new KernelPlan(made);
-  slot.kernel.store(published, std::memory_order_release);
+  place.store(published, std::memory_order_release);
   return published;
 }
 
@@ -181,8 +188,10 @@ bool ResidentTable::has_scratch(const plan::LaunchPlan& launch) {
          device_.scratch().prepare(launch.workspace_bytes).has_value();
 }
 
-CUresult ResidentTable::load_functions(const plan::PlanEntry& entry, plan::Functions& functions) {
-  const CUresult loaded = load_function(entry.kernel, functions.gemm);
+CUresult ResidentTable::load_functions(const plan::PlanEntry& entry, bool fused,
+                                       plan::Functions& functions) {
+  const CUresult loaded =
+      load_function(fused ? entry.fused_kernel() : entry.kernel, functions.gemm);
   if (loaded != CUDA_SUCCESS || entry.recipe.pack == 0) return loaded;
   return load_function(entry.pack_kernel, functions.pack);
 }
@@ -202,8 +211,11 @@ CUresult ResidentTable::load_function(std::uint32_t index, CUfunction& function)
 
 void ResidentTable::load_all() {
   const std::lock_guard lock(mutex_);
-  for (const plan::PlanEntry& entry : table_.plans().entries())
-    if (entry.source == plan::PlanSource::kKernel) load(entry);
+  for (const plan::PlanEntry& entry : table_.plans().entries()) {
+    if (entry.source != plan::PlanSource::kKernel) continue;
+    load(entry, false);
+    if (entry.fused_kernel() != plan::PlanEntry::kNoKernel) load(entry, true);
+  }
 }
 
 const ResidentTable::VendorNode* ResidentTable::vendor_node(const plan::PlanEntry& entry,

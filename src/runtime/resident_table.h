@@ -48,6 +48,7 @@ class ResidentTable {
   using OwnedModule = OwnedHandle<CUmodule, &Driver::ModuleUnload>;
   struct Slot {
     std::atomic<const KernelPlan*> kernel{nullptr};
+    std::atomic<const KernelPlan*> fused{nullptr};  // the kernel with epilogues
     std::atomic<VendorNode*> vendor{nullptr};
   };
 
@@ -57,11 +58,11 @@ class ResidentTable {
   Slot& slot_of(const plan::PlanEntry& entry);
   // Null where the kernel is not there yet and nothing can be loaded now, because the stream, or
   // another thread's, captures.
-  const KernelPlan* kernel_plan(const plan::PlanEntry& entry, CUstream stream);
-  const KernelPlan* load(const plan::PlanEntry& entry);
+  const KernelPlan* kernel_plan(const plan::PlanEntry& entry, bool fused, CUstream stream);
+  const KernelPlan* load(const plan::PlanEntry& entry, bool fused);
   // Whether the device has what the launch needs beside its operands.
   bool has_scratch(const plan::LaunchPlan& launch);
-  CUresult load_functions(const plan::PlanEntry& entry, plan::Functions& functions);
+  CUresult load_functions(const plan::PlanEntry& entry, bool fused, plan::Functions& functions);
   CUresult load_function(std::uint32_t index, CUfunction& function);
   // Null where the plan serves as many leading dimensions as it may already.
   const VendorNode* vendor_node(const plan::PlanEntry& entry, const Problem& problem,

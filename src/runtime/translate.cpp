@@ -13,6 +13,21 @@ Layout layout_of(bool transa, bool transb) {
   return transb ? Layout::kNT : Layout::kTT;
 }
 
+Activation activation_of(std::int32_t epilogue) {
+  switch (epilogue & ~GEMMSMITH_EPILOGUE_BIAS) {
+    case GEMMSMITH_EPILOGUE_RELU:
+      return Activation::kRelu;
+    case GEMMSMITH_EPILOGUE_GELU_TANH:
+      return Activation::kGeluTanh;
+    case GEMMSMITH_EPILOGUE_GELU_ERF:
+      return Activation::kGeluErf;
+    case GEMMSMITH_EPILOGUE_SILU:
+      return Activation::kSilu;
+    default:
+      return Activation::kNone;
+  }
+}
+
 }  // namespace
 
 Problem to_row_major(const gemmsmithProblem_t& problem) {
@@ -35,14 +50,14 @@ Problem to_row_major(const gemmsmithProblem_t& problem) {
     result.stride_c = problem.stride_c;
     result.stride_d = problem.stride_d;
   }
+  result.has_bias = (problem.epilogue & GEMMSMITH_EPILOGUE_BIAS) != 0;
+  result.activation = activation_of(problem.epilogue);
   straighten_vectors(result);
   return result;
 }
 
 vendor::Extras extras_of(const gemmsmithProblem_t& problem) {
   vendor::Extras extras;
-  // The values are cuBLASLt's, or-ed as it does: RELU_BIAS is 6, GELU_BIAS is 36.
-  extras.epilogue = problem.epilogue;
   extras.has_output = problem.output == GEMMSMITH_OUTPUT_32F;
   if (extras.has_output) extras.output = DataType::kF32;
   if ((problem.epilogue & GEMMSMITH_EPILOGUE_BIAS) != 0) extras.bias = problem.bias;

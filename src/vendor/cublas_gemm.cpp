@@ -61,6 +61,9 @@ Result<CublasGemm> CublasGemm::create(std::shared_ptr<CublasHandle> handle, cons
   if (problem.grouped)
     return fail(ErrorCode::kUnsupported, "cublasGemmEx has no product for {}: it knows no groups",
                 describe(problem));
+  if (problem.has_epilogue())
+    return fail(ErrorCode::kUnsupported, "cublasGemmEx has no product for {}: it has no epilogues",
+                describe(problem));
   if (problem.beta != 0 && problem.ldc != problem.ldd)
     return fail(ErrorCode::kUnsupported,
                 "cublasGemmEx adds to D in place: ldc = {} and ldd = {} must be equal", problem.ldc,

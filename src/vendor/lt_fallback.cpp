@@ -46,7 +46,8 @@ struct LtFallback::Key {
         wide(p.alignment.a) | wide(p.alignment.b) << 12 | wide(p.alignment.c) << 24 |
             wide(p.alignment.d) << 36,
         wide(workspace_bytes),
-        wide(extras.epilogue) | wide(extras.output) << 32 | wide(extras.has_output) << 40,
+        wide(p.activation) | wide(p.has_bias) << 8 | wide(extras.output) << 32 |
+            wide(extras.has_output) << 40,
         wide(p.stride_a),
         wide(p.stride_b),
         wide(p.stride_c),

@@ -38,7 +38,20 @@ std::uint32_t needed_alignment(const LtFunctions& lt, const cublasLtMatmulAlgo_t
   return bytes;
 }
 
+// The library ors an activation with a bias, too: RELU_BIAS is 6, GELU_BIAS is 36.
+std::int32_t epilogue_of(const Problem& problem) {
+  std::int32_t epilogue = problem.has_bias ? CUBLASLT_EPILOGUE_BIAS : 0;
+  if (problem.activation == Activation::kRelu) epilogue |= CUBLASLT_EPILOGUE_RELU;
+  if (problem.activation == Activation::kGeluTanh) epilogue |= CUBLASLT_EPILOGUE_GELU;
+  return epilogue;
+}
+
 }  // namespace
+
+bool lt_has(Activation activation) {
+  return activation == Activation::kNone || activation == Activation::kRelu ||
+         activation == Activation::kGeluTanh;
+}
 
 Result<LtMatmul> LtMatmul::create(std::shared_ptr<const LtHandle> handle, const Problem& problem,
                                   std::int64_t workspace_bytes, ScalarMode mode,
@@ -49,6 +62,11 @@ Result<LtMatmul> LtMatmul::create(std::shared_ptr<const LtHandle> handle, const 
   if (problem.grouped)
     return fail(ErrorCode::kUnsupported, "cuBLASLt has no product for {}: it knows no groups",
                 describe(problem));
+  if (!lt_has(problem.activation))
+    return fail(ErrorCode::kUnsupported, "cuBLASLt has no product for {}: it has no {}",
+                describe(problem), name(problem.activation));
+  if (problem.has_bias && extras.bias == nullptr)
+    return fail(ErrorCode::kBadInput, "{} came without its bias", describe(problem));
   LtMatmul matmul;
   matmul.handle_ = std::move(handle);
   matmul.problem_ = problem;
@@ -73,9 +91,9 @@ Result<void> LtMatmul::create_descriptors() {
   if (mode_ == ScalarMode::kDevice)
     GEMMSMITH_CHECK(
         set(lt, operation_, CUBLASLT_MATMUL_DESC_POINTER_MODE, CUBLASLT_POINTER_MODE_DEVICE));
-  if (extras_.epilogue != 0)
-    GEMMSMITH_CHECK(set(lt, operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, extras_.epilogue));
-  if (extras_.bias != nullptr)
+  if (problem_.has_epilogue())
+    GEMMSMITH_CHECK(set(lt, operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(problem_)));
+  if (problem_.has_bias)
     GEMMSMITH_CHECK(set(lt, operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, extras_.bias));
   return {};
 }

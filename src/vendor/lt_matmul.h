@@ -17,6 +17,9 @@ struct LtAlgo {
   float waves = 0;                   // of CTAs, as the library counts
 };
 
+// Whether the library applies it to a product.
+bool lt_has(Activation activation);
+
 class LtMatmul {
  public:
   // `workspace_bytes` bounds what algorithms may use. Where beta is 0 (host scalars), C is never
