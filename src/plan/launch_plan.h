@@ -90,9 +90,8 @@ struct alignas(64) BoundLaunch {
 };
 
 // Encodes tensor maps. kBadInput where a pointer is null or misaligned for the plan: names the
-// operand. C may be null where beta is 0 and lives on the host, the bias where the problem has none.
-// The scratch is set by
-// use_scratch().
+// operand. C may be null where beta is 0 and lives on the host, the bias where the problem has
+// none. The scratch is set by use_scratch().
 Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Operands& operands);
 
 // Before launching a plan with workspace_bytes, which the scratch must have. Costs nothing while

@@ -95,10 +95,11 @@ Result<void> PlanTableWriter::add_kernel_plan(const Problem& problem, const Conf
                                               const Target& target, const Kernel& kernel,
                                               const Validation& validation) {
   if (problem.has_epilogue())
-    return fail(ErrorCode::kBadInput,
-                "a plan table holds plans of plain products, whose fused kernels serve epilogues; {} "
-                "has one",
-                describe(problem));
+    return fail(
+        ErrorCode::kBadInput,
+        "a plan table holds plans of plain products, whose fused kernels serve epilogues; {} "
+        "has one",
+        describe(problem));
   GEMMSMITH_CHECK(check_legal(problem, config, target));
   if (!kernel.fused_cubin.empty()) {
     Problem fused = problem;

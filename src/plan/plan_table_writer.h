@@ -55,7 +55,7 @@ class PlanTableWriter {
   struct Plan {
     PlanEntry entry;
     std::string config;
-    std::string kernel;       // key into kernels_
+    std::string kernel;        // key into kernels_
     std::string pack_kernel;   // the same; empty where nothing is packed
     std::string fused_kernel;  // the same; empty where epilogues are not served
   };

@@ -43,9 +43,9 @@ struct Call {
 constexpr std::size_t kFirstProblemBytes = 80;
 
 // Every epilogue, or-ed; and those that kernels of a plan table have.
-constexpr std::int32_t kServedEpilogues =
-    GEMMSMITH_EPILOGUE_RELU | GEMMSMITH_EPILOGUE_BIAS | GEMMSMITH_EPILOGUE_GELU_TANH |
-    GEMMSMITH_EPILOGUE_GELU_ERF | GEMMSMITH_EPILOGUE_SILU;
+constexpr std::int32_t kServedEpilogues = GEMMSMITH_EPILOGUE_RELU | GEMMSMITH_EPILOGUE_BIAS |
+                                          GEMMSMITH_EPILOGUE_GELU_TANH |
+                                          GEMMSMITH_EPILOGUE_GELU_ERF | GEMMSMITH_EPILOGUE_SILU;
 constexpr std::int32_t kFusedEpilogues = kServedEpilogues;
 
 // Reads a problem of any accepted size, as one of this header's size. kBadInput or kUnsupported for

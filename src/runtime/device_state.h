@@ -1,5 +1,6 @@
 // device_state.h -- what the runtime keeps for one CUDA context: the device's numbers, cuBLASLt and
-// the kernels for scaling and finishing. Made once for each context, outside of any capture, then only read.
+// the kernels for scaling and finishing. Made once for each context, outside of any capture, then
+// only read.
 #pragma once
 
 #include <memory>

@@ -225,9 +225,8 @@ Result<void> FinishKernel::run(const Driver& driver, const Problem& problem,
       std::min(ceil_div(lines, threads_y), std::max<std::int64_t>(1, kMostBlocks / blocks_x));
   const auto count = [](std::int64_t value) { return static_cast<unsigned>(value); };
   return check(driver,
-               driver.LaunchKernel(function_, count(blocks_x), count(blocks_y), 1,
-                                   count(threads_x), count(threads_y), 1, 0, stream, parameters,
-                                   nullptr),
+               driver.LaunchKernel(function_, count(blocks_x), count(blocks_y), 1, count(threads_x),
+                                   count(threads_y), 1, 0, stream, parameters, nullptr),
                "launching D = activation(D + bias)");
 }
 

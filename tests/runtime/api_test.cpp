@@ -435,7 +435,29 @@ double finished(double value, std::int32_t epilogue, double bias) {
   if ((epilogue & GEMMSMITH_EPILOGUE_GELU_TANH) != 0)
     value = value / 2 *
             (1 + std::tanh(std::sqrt(2 / M_PI) * (value + 0.044715 * value * value * value)));
+  if ((epilogue & GEMMSMITH_EPILOGUE_GELU_ERF) != 0)
+    value = value / 2 * (1 + std::erf(value / std::sqrt(2.0)));
+  if ((epilogue & GEMMSMITH_EPILOGUE_SILU) != 0) value = value / (1 + std::exp(-value));
   return value;
+}
+
+constexpr gemmsmithEpilogue_t kActivations[] = {
+    GEMMSMITH_EPILOGUE_NONE, GEMMSMITH_EPILOGUE_RELU, GEMMSMITH_EPILOGUE_GELU_TANH,
+    GEMMSMITH_EPILOGUE_GELU_ERF, GEMMSMITH_EPILOGUE_SILU};
+
+// Every element of D is the epilogue of sum + beta C, within twice the rounding of the type.
+void expect_finished(const Product& product, const HostMatrix& bias, float alpha, float beta) {
+  const gemmsmithProblem_t& p = product.problem;
+  for (std::int64_t j = 0; j < p.n; ++j)
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      double sum = 0;
+      for (std::int64_t l = 0; l < p.k && alpha != 0; ++l)
+        sum += alpha * product.a.at(l, i) * product.b.at(l, j);
+      if (beta != 0) sum += beta * product.c.at(i, j);
+      const double expected = finished(sum, p.epilogue, bias.at(i, 0));
+      ASSERT_NEAR(product.d.at(i, j), expected, std::abs(expected) / 128 + 1e-6)
+          << i << ", " << j << " epilogue " << p.epilogue;
+    }
 }
 
 // F5, F10: bias, then activation, after beta C; m = n, where a bias along the wrong side is silent
@@ -443,8 +465,7 @@ double finished(double value, std::int32_t epilogue, double bias) {
 TEST_F(ApiTest, EpiloguesFollowBetaCAndBias) {
   options_.m = options_.n = 24;
   for (const std::int32_t type : {GEMMSMITH_R_16F, GEMMSMITH_R_16BF})
-    for (const std::int32_t activation :
-         {GEMMSMITH_EPILOGUE_NONE, GEMMSMITH_EPILOGUE_RELU, GEMMSMITH_EPILOGUE_GELU_TANH})
+    for (const std::int32_t activation : kActivations)
       for (const std::int32_t with_bias : {0, static_cast<int>(GEMMSMITH_EPILOGUE_BIAS)})
         for (const std::int64_t offset : {0, 1, 3}) {
           options_.type = type;
@@ -455,16 +476,90 @@ TEST_F(ApiTest, EpiloguesFollowBetaCAndBias) {
           product.problem.bias = with_bias != 0 ? bias.data() : nullptr;
           ASSERT_EQ(product.run(handle_, 1, 1), GEMMSMITH_STATUS_SUCCESS)
               << gemmsmithGetLastErrorString();
-          for (std::int64_t j = 0; j < 24; ++j)
-            for (std::int64_t i = 0; i < 24; ++i) {
-              double sum = product.c.at(i, j);
-              for (std::int64_t p = 0; p < options_.k; ++p)
-                sum += product.a.at(p, i) * product.b.at(p, j);
-              const double expected = finished(sum, product.problem.epilogue, bias.at(i, 0));
-              ASSERT_NEAR(product.d.at(i, j), expected, std::abs(expected) / 128 + 1e-6)
-                  << i << ", " << j << " epilogue " << product.problem.epilogue;
-            }
+          expect_finished(product, bias, 1, 1);
         }
+}
+
+// Without a plan, what cuBLASLt lacks follows as a launch of ours: on every matrix of a batch, on
+// nothing beside them, and only where it is lacking.
+TEST_F(ApiTest, APassFinishesWhatCublasLtLacks) {
+  for (const std::int32_t activation : kActivations) {
+    Product product(options_);
+    product.problem.epilogue = activation;
+    const int finishes = gpu().finishes;
+    ASSERT_EQ(product.run(handle_), GEMMSMITH_STATUS_SUCCESS) << gemmsmithGetLastErrorString();
+    const bool is_lacking =
+        activation == GEMMSMITH_EPILOGUE_GELU_ERF || activation == GEMMSMITH_EPILOGUE_SILU;
+    EXPECT_EQ(gpu().finishes, finishes + (is_lacking ? 1 : 0)) << activation;
+    EXPECT_EQ(product.d.damaged_words(), 0) << activation;
+    // Warm, and beside another epilogue.
+    product.problem.epilogue = GEMMSMITH_EPILOGUE_NONE;
+    EXPECT_EQ(product.run_and_compare(handle_), "");
+    product.problem.epilogue = activation;
+    ASSERT_EQ(product.run(handle_), GEMMSMITH_STATUS_SUCCESS);
+    expect_finished(product, product.c, 1, 0);  // the bias is not read
+  }
+}
+
+// Interleaved results, as of attention's heads.
+TEST_F(ApiTest, APassFinishesEveryMatrixOfABatch) {
+  constexpr std::int64_t kM = 8, kN = 4, kK = 8, kBatch = 3;
+  HostMatrix a(GEMMSMITH_R_16F, kK, kM * kBatch, kK), b(GEMMSMITH_R_16F, kK, kN * kBatch, kK);
+  HostMatrix d(GEMMSMITH_R_16F, kM * kBatch, kN, kM * kBatch + 2), bias(GEMMSMITH_R_16F, kM, 1, kM);
+  a.fill_whole_numbers(1);
+  b.fill_whole_numbers(2);
+  bias.fill_whole_numbers(3);
+  gemmsmithProblem_t problem = {};
+  problem.size = sizeof problem;
+  problem.transa = GEMMSMITH_OP_T;
+  problem.type = GEMMSMITH_R_16F;
+  problem.compute_type = GEMMSMITH_COMPUTE_32F;
+  problem.m = kM;
+  problem.n = kN;
+  problem.k = problem.lda = problem.ldb = kK;
+  problem.ldc = problem.ldd = kM * kBatch + 2;
+  problem.batch = kBatch;
+  problem.stride_a = kM * kK;
+  problem.stride_b = kN * kK;
+  problem.stride_c = problem.stride_d = kM;
+  problem.epilogue = GEMMSMITH_EPILOGUE_SILU | GEMMSMITH_EPILOGUE_BIAS;
+  problem.bias = bias.data();
+  const float one = 1, zero = 0;
+  ASSERT_EQ(gemmsmithMatmul(handle_, &problem, &one, a.data(), b.data(), &zero, nullptr, d.data(),
+                            nullptr, 0, nullptr),
+            GEMMSMITH_STATUS_SUCCESS)
+      << gemmsmithGetLastErrorString();
+  EXPECT_EQ(d.damaged_words(), 0);
+  for (std::int64_t at = 0; at < kBatch; ++at)
+    for (std::int64_t j = 0; j < kN; ++j)
+      for (std::int64_t i = 0; i < kM; ++i) {
+        double sum = 0;
+        for (std::int64_t l = 0; l < kK; ++l) sum += a.at(l, at * kM + i) * b.at(l, at * kN + j);
+        const double expected = finished(sum, problem.epilogue, bias.at(i, 0));
+        ASSERT_NEAR(d.at(at * kM + i, j), expected, std::abs(expected) / 1000 + 1e-6)
+            << at << ": " << i << ", " << j;
+      }
+}
+
+// F7: each as its own formula at a point where they differ by more than f16's rounding.
+TEST_F(ApiTest, TheTwoGelusAreNotSwapped) {
+  options_.m = options_.n = options_.k = 8;
+  for (const bool with_plan : {false, true}) {
+    Product product(options_);
+    if (with_plan) load(TableMaker().kernel(product, kWithMaps, 1, 0, WithEpilogues::kYes));
+    HostMatrix bias(GEMMSMITH_R_16F, 8, 1, 8);
+    for (std::int64_t i = 0; i < 8; ++i) {
+      bias.set(i, 0, -2);
+      for (std::int64_t j = 0; j < 8; ++j) product.a.set(i, j, 0);
+    }
+    product.problem.bias = bias.data();
+    product.problem.epilogue = GEMMSMITH_EPILOGUE_GELU_ERF | GEMMSMITH_EPILOGUE_BIAS;
+    ASSERT_EQ(product.run(handle_), GEMMSMITH_STATUS_SUCCESS);
+    EXPECT_NEAR(product.d.at(3, 5), -0.0455003, 3e-5);
+    product.problem.epilogue = GEMMSMITH_EPILOGUE_GELU_TANH | GEMMSMITH_EPILOGUE_BIAS;
+    ASSERT_EQ(product.run(handle_), GEMMSMITH_STATUS_SUCCESS);
+    EXPECT_NEAR(product.d.at(3, 5), -0.0454023, 3e-5);
+  }
 }
 
 // An epilogue is another problem, and so is another bias: nothing remembered of one serves the
@@ -490,8 +585,75 @@ TEST_F(ApiTest, EachBiasIsItsOwn) {
   }
 }
 
-// A plan was tuned for the plain product: what it is not is not served by it.
-TEST_F(ApiTest, PlansDoNotServeEpilogues) {
+// A plan that brings its kernel with epilogues serves all of them, at the scalars it was tuned for.
+TEST_F(ApiTest, APlansFusedKernelServesEveryEpilogue) {
+  for (const std::int32_t type : {GEMMSMITH_R_16F, GEMMSMITH_R_16BF})
+    for (const char* config : {kWithMaps, kPlain})
+      for (const float beta : {0.0F, 2.0F}) {
+        options_.type = type;
+        Product product(options_);
+        HostMatrix bias(type, options_.m, 1, options_.m, 1);
+        bias.fill_whole_numbers(5);
+        const float alpha = beta != 0 ? 3.0F : 1.0F;
+        load(TableMaker().kernel(product, config, alpha, beta, WithEpilogues::kYes));
+        for (const std::int32_t activation : kActivations)
+          for (const std::int32_t with_bias : {0, static_cast<int>(GEMMSMITH_EPILOGUE_BIAS)}) {
+            product.problem.epilogue = activation | with_bias;
+            product.problem.bias = with_bias != 0 ? bias.data() : nullptr;
+            const int launches = gpu().launches;
+            const int finishes = gpu().finishes;
+            ASSERT_EQ(product.run(handle_, alpha, beta), GEMMSMITH_STATUS_SUCCESS)
+                << gemmsmithGetLastErrorString();
+            EXPECT_EQ(gpu().launches, launches + 1);
+            EXPECT_EQ(gpu().finishes, finishes);
+            expect_finished(product, bias, alpha, beta);
+            EXPECT_EQ(product.d.damaged_words(), 0);
+            const gemmsmithPlanInfo_t info = plan_info(handle_, product.problem);
+            EXPECT_EQ(info.source, beta == 0 ? GEMMSMITH_SOURCE_KERNEL : GEMMSMITH_SOURCE_CUBLASLT)
+                << "asked for beta = 0";
+          }
+        EXPECT_EQ(gpu().maps_encoded > 0, true);
+      }
+}
+
+// gemmsmithPlanRun's way to the same kernels.
+TEST_F(ApiTest, APreparedPlanServesEpilogues) {
+  Product product(options_);
+  HostMatrix bias(GEMMSMITH_R_16F, options_.m, 1, options_.m);
+  bias.fill_whole_numbers(5);
+  load(TableMaker().kernel(product, kWithMaps, 1, 0, WithEpilogues::kYes));
+  product.problem.epilogue = GEMMSMITH_EPILOGUE_GELU_ERF | GEMMSMITH_EPILOGUE_BIAS;
+  product.problem.bias = bias.data();
+  gemmsmithPlan_t plan = nullptr;
+  ASSERT_EQ(gemmsmithPlanCreate(handle_, &product.problem, &plan), GEMMSMITH_STATUS_SUCCESS);
+  const float one = 1, zero = 0;
+  for (int round = 0; round < 2; ++round) {
+    const int launches = gpu().launches;
+    ASSERT_EQ(gemmsmithPlanRun(plan, &one, product.a.data(), product.b.data(), &zero, nullptr,
+                               product.d.data(), nullptr, 0, nullptr),
+              GEMMSMITH_STATUS_SUCCESS)
+        << gemmsmithGetLastErrorString();
+    EXPECT_EQ(gpu().launches, launches + 1);
+    expect_finished(product, bias, 1, 0);
+  }
+  gemmsmithPlanDestroy(plan);
+}
+
+// While a stream captures nothing is loaded: the fused kernel must be there as early as the plain
+// one.
+TEST_F(ApiTest, FusedKernelsAreLoadedWithTheTable) {
+  Product product(options_);
+  load(TableMaker().kernel(product, kWithMaps, 1, 0, WithEpilogues::kYes));
+  product.problem.epilogue = GEMMSMITH_EPILOGUE_SILU;
+  gpu().is_capturing = true;
+  const int launches = gpu().launches;
+  EXPECT_EQ(product.run(handle_), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(gpu().launches, launches + 1);
+  gpu().is_capturing = false;
+}
+
+// A table without such kernels serves plain products alone.
+TEST_F(ApiTest, PlansWithoutFusedKernelsDoNotServeEpilogues) {
   Product product(options_);
   load(TableMaker().kernel(product, kWithMaps));
   product.problem.epilogue = GEMMSMITH_EPILOGUE_RELU;
@@ -501,7 +663,8 @@ TEST_F(ApiTest, PlansDoNotServeEpilogues) {
   EXPECT_GE(product.d.at(0, 0), 0);
   const gemmsmithPlanInfo_t info = plan_info(handle_, product.problem);
   EXPECT_EQ(info.source, GEMMSMITH_SOURCE_CUBLASLT);
-  EXPECT_STREQ(info.reason, "no kernel has epilogues or another output type yet");
+  EXPECT_STREQ(info.reason,
+               "the plan has no kernel with epilogues: make the table with --epilogues");
   EXPECT_EQ(info.workspace_bytes, 64U << 20);
 }
 
@@ -530,11 +693,28 @@ TEST_F(ApiTest, FloatOutputIsNotRoundedToHalf) {
       GEMMSMITH_STATUS_INVALID_VALUE);
 }
 
-TEST_F(ApiTest, NothingToMultiplyWithAnEpilogueIsRefused) {
+// alpha = 0: the epilogue of beta C, and of nothing.
+TEST_F(ApiTest, NothingToMultiplyStillHasItsEpilogue) {
+  for (const std::int32_t activation : kActivations)
+    for (const float beta : {0.0F, 1.0F}) {
+      Product product(options_);
+      product.a.fill_nan();
+      HostMatrix bias(GEMMSMITH_R_16F, options_.m, 1, options_.m);
+      bias.fill_whole_numbers(4);
+      product.problem.epilogue = activation | GEMMSMITH_EPILOGUE_BIAS;
+      product.problem.bias = bias.data();
+      ASSERT_EQ(product.run(handle_, 0, beta), GEMMSMITH_STATUS_SUCCESS)
+          << gemmsmithGetLastErrorString();
+      expect_finished(product, bias, 0, beta);
+      EXPECT_EQ(product.d.damaged_words(), 0);
+    }
+}
+
+TEST_F(ApiTest, NothingToMultiplyInFloatIsRefused) {
   Product product(options_);
-  product.problem.epilogue = GEMMSMITH_EPILOGUE_RELU;
+  product.problem.output = GEMMSMITH_OUTPUT_32F;
   EXPECT_EQ(product.run(handle_, 0, 1), GEMMSMITH_STATUS_NOT_SUPPORTED);
-  EXPECT_NE(std::string(gemmsmithGetLastErrorString()).find("alpha or k of 0 with an epilogue"),
+  EXPECT_NE(std::string(gemmsmithGetLastErrorString()).find("alpha or k of 0 with f32 output"),
             std::string::npos);
 }
 
@@ -601,8 +781,8 @@ TEST(Capabilities, AreTold) {
               GEMMSMITH_STATUS_SUCCESS);
     return found;
   };
-  EXPECT_EQ(value(GEMMSMITH_CAPABILITY_EPILOGUES), 2 | 4 | 32);
-  EXPECT_EQ(value(GEMMSMITH_CAPABILITY_FUSED_EPILOGUES), 0);
+  EXPECT_EQ(value(GEMMSMITH_CAPABILITY_EPILOGUES), 2 | 4 | 32 | 65536 | 131072);
+  EXPECT_EQ(value(GEMMSMITH_CAPABILITY_FUSED_EPILOGUES), 2 | 4 | 32 | 65536 | 131072);
   EXPECT_EQ(value(GEMMSMITH_CAPABILITY_F32_OUTPUT), 1);
   EXPECT_EQ(value(GEMMSMITH_CAPABILITY_MAX_BATCH), 2147483647);
   EXPECT_EQ(value(GEMMSMITH_CAPABILITY_OLDEST_ARCH), 80);

@@ -110,14 +110,6 @@ const std::vector<ProblemCase> kBadProblems = {
     {"UnknownEpilogue", [](auto& p) { p.epilogue = 128; }, ErrorCode::kBadInput,
      "epilogue = 128: expected at most one activation of gemmsmithEpilogue_t, or-ed with "
      "GEMMSMITH_EPILOGUE_BIAS (4)"},
-    // F7: the two GELUs are never swapped.
-    {"ExactGelu", [](auto& p) { p.epilogue = GEMMSMITH_EPILOGUE_GELU_ERF; },
-     ErrorCode::kUnsupported,
-     "epilogue = 65536: cuBLASLt has no such epilogue and no kernel serves it yet; apply the "
-     "activation afterwards"},
-    {"Silu", [](auto& p) { p.epilogue = GEMMSMITH_EPILOGUE_SILU; }, ErrorCode::kUnsupported,
-     "epilogue = 131072: cuBLASLt has no such epilogue and no kernel serves it yet; apply the "
-     "activation afterwards"},
     {"Output", [](auto& p) { p.output = 2; }, ErrorCode::kBadInput,
      "output = 2: expected GEMMSMITH_OUTPUT_AS_TYPE (0) or GEMMSMITH_OUTPUT_32F (1)"},
     {"FloatOutputOfHalfAccumulation",

@@ -4,6 +4,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -25,13 +26,14 @@ struct CUctx_st {
 
 namespace {
 
-enum class KernelKind { kGemm, kGemmWithMaps, kScale, kPack };
+enum class KernelKind { kGemm, kGemmWithMaps, kScale, kFinish, kPack };
 
 struct FakeModule {
   KernelKind kind = KernelKind::kGemm;
   bool a_is_k_contiguous = true;
   bool b_is_k_contiguous = true;
   bool is_bf16 = false;
+  bool is_fused = false;  // has epilogues; else the arguments' are not looked at
 };
 
 CUctx_st contexts[FakeGpu::kDevices] = {{0}, {1}};
@@ -48,6 +50,21 @@ void store(void* base, std::int64_t index, float value, bool is_bf16) {
     static_cast<__nv_bfloat16*>(base)[index] = __float2bfloat16(value);
   else
     static_cast<__half*>(base)[index] = __float2half(value);
+}
+
+double activate(int activation, double x) {
+  switch (activation) {
+    case gemmsmith_kernels::kRelu:
+      return x < 0 ? 0 : x;
+    case gemmsmith_kernels::kGeluTanh:
+      return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case gemmsmith_kernels::kGeluErf:
+      return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+    case gemmsmith_kernels::kSilu:
+      return x / (1 + std::exp(-x));
+    default:
+      return x;
+  }
 }
 
 // What kernels/parts/args.cuh promises, in the plainest way.
@@ -69,6 +86,10 @@ void run_gemm(const FakeModule& kernel, const gemmsmith_kernels::GemmArgs& args)
         float value = alpha * sum;
         if (beta != 0)
           value += beta * load(args.c, matrix * args.stride_c + i * args.ldc + j, kernel.is_bf16);
+        if (kernel.is_fused) {
+          if (args.bias != nullptr) value += load(args.bias, j, kernel.is_bf16);
+          value = static_cast<float>(activate(args.activation, value));
+        }
         store(args.d, matrix * args.stride_d + i * args.ldd + j, value, kernel.is_bf16);
       }
 }
@@ -112,6 +133,34 @@ void run_scale(void** parameters) {
     }
 }
 
+// The PTX of src/runtime/finish_kernel.cpp, in C++.
+void run_finish(void** parameters) {
+  auto* d = parameter<void*>(parameters, 0);
+  const auto* bias = parameter<const void*>(parameters, 1);
+  const auto lines = parameter<std::int64_t>(parameters, 2);
+  const auto rows = parameter<std::int64_t>(parameters, 3);
+  const auto columns = parameter<std::int64_t>(parameters, 4);
+  const auto ldd = parameter<std::int64_t>(parameters, 5);
+  const auto stride = parameter<std::int64_t>(parameters, 6);
+  const auto flags = parameter<unsigned>(parameters, 7);
+  const auto activation = parameter<int>(parameters, 8);
+  const bool is_bf16 = (flags & 1U) != 0;
+  const bool is_f32 = (flags & 2U) != 0;
+  const auto read = [&](const void* base, std::int64_t index) {
+    return is_f32 ? static_cast<const float*>(base)[index] : load(base, index, is_bf16);
+  };
+  for (std::int64_t line = 0; line < lines; ++line)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const std::int64_t at = line / rows * stride + line % rows * ldd + j;
+      const float sum = read(d, at) + (bias != nullptr ? read(bias, j) : 0.0F);
+      const auto value = static_cast<float>(activate(activation, sum));
+      if (is_f32)
+        static_cast<float*>(d)[at] = value;
+      else
+        store(d, at, value, is_bf16);
+    }
+}
+
 CUresult run(CUfunction function, unsigned grid_y, void** parameters) {
   FakeGpu& gpu = fake_gpu();
   if (gpu.fail_launch) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
@@ -126,6 +175,10 @@ CUresult run(CUfunction function, unsigned grid_y, void** parameters) {
   switch (kernel.kind) {
     case KernelKind::kScale:
       run_scale(parameters);
+      break;
+    case KernelKind::kFinish:
+      ++gpu.finishes;
+      run_finish(parameters);
       break;
     case KernelKind::kPack:
       ++gpu.packs;
@@ -167,7 +220,8 @@ int attribute_value(CUdevice_attribute attribute) {
 }  // namespace
 
 void FakeGpu::reset() {
-  launches = packs = modules_loaded = modules_unloaded = maps_encoded = contexts_retained = 0;
+  launches = packs = finishes = modules_loaded = modules_unloaded = maps_encoded =
+      contexts_retained = 0;
   last_cluster = last_splits = 0;
   last_cooperative = false;
   last_workspace = nullptr;
@@ -252,12 +306,15 @@ FAKE_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   auto loaded = new FakeModule;
   if (text.find("gemmsmith_scale") != std::string::npos) {
     loaded->kind = KernelKind::kScale;
+  } else if (text.find("gemmsmith_finish") != std::string::npos) {
+    loaded->kind = KernelKind::kFinish;
   } else if (text.find("FAKE pack") != std::string::npos) {
     loaded->kind = KernelKind::kPack;
   } else if (const std::size_t at = text.find("FAKE gemm "); at != std::string::npos) {
     loaded->a_is_k_contiguous = text[at + 10] == 't';
     loaded->b_is_k_contiguous = text[at + 11] == 'n';
     loaded->is_bf16 = text.find("bf16") != std::string::npos;
+    loaded->is_fused = text.find("fused") != std::string::npos;
     if (text.find("maps") != std::string::npos) loaded->kind = KernelKind::kGemmWithMaps;
   } else {
     delete loaded;

@@ -1,9 +1,10 @@
 // fake_gpu.h -- a CUDA driver for tests: a shared library that stands in for libcuda.so.1, runs the
 // kernels it knows on host memory, counts calls and fails on demand. Device memory is host memory.
 //
-// A "cubin" is text here: "FAKE gemm tn" or "FAKE gemm tn maps" (a kernel that takes three tensor
-// maps before its arguments); "FAKE pack" copies as kernels/pack.cu does. Anything that holds
-// "gemmsmith_scale" is the scaling kernel.
+// A "cubin" is text here: "FAKE gemm tn", with the words "maps" (a kernel that takes three tensor
+// maps before its arguments) and "fused" (one that has epilogues); "FAKE pack" copies as
+// kernels/pack.cu does. Anything that holds "gemmsmith_scale" is the scaling kernel, and with
+// "gemmsmith_finish" the one that finishes.
 #pragma once
 
 #include <atomic>
@@ -13,6 +14,7 @@ struct __attribute__((visibility("default"))) FakeGpu {
 
   std::atomic<int> launches{0};  // of any kernel
   std::atomic<int> packs{0};
+  std::atomic<int> finishes{0};
   std::atomic<int> modules_loaded{0};
   std::atomic<int> modules_unloaded{0};
   std::atomic<int> maps_encoded{0};

@@ -27,6 +27,8 @@ struct TableOptions {
   std::string cublas_version = "13.1.0";
 };
 
+enum class WithEpilogues { kNo, kYes };
+
 class TableMaker {
  public:
   explicit TableMaker(const TableOptions& options = {})
@@ -35,18 +37,20 @@ class TableMaker {
 
   // A kernel that the fake driver can run.
   TableMaker& kernel(const Product& product, const std::string& config, float alpha = 1,
-                     float beta = 0) {
+                     float beta = 0, WithEpilogues epilogues = WithEpilogues::kNo) {
     const auto parsed = parse_config(config, kernel_families());
     EXPECT_TRUE(parsed) << parsed.error().what;
     const Problem problem = problem_of(product, alpha, beta);
     const bool has_maps = parsed->family == &sm90_ws_family();
-    std::string cubin = fmt::format("FAKE gemm {} ", name(problem.layout));
-    if (has_maps) cubin += "maps ";
-    cubin += name(problem.type);
-    cubin += '\0';  // the fake driver reads a C string
+    const auto cubin = [&](const char* more) {
+      return fmt::format("FAKE gemm {} {}{}{}", name(problem.layout), has_maps ? "maps " : "", more,
+                         name(problem.type)) +
+             '\0';  // the fake driver reads a C string
+    };
+    const std::string fused = epilogues == WithEpilogues::kYes ? cubin("fused ") : "";
     const std::string pack_cubin("FAKE pack\0", 10);
-    const auto added = writer_.add_kernel_plan(problem, *parsed, h200(),
-                                               {cubin, "gemm", 128, 0, pack_cubin}, {5, 1.25, 1.1});
+    const auto added = writer_.add_kernel_plan(
+        problem, *parsed, h200(), {cubin(""), "gemm", 128, 0, pack_cubin, fused}, {5, 1.25, 1.1});
     EXPECT_TRUE(added) << added.error().what;
     return *this;
   }
