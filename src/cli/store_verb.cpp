@@ -20,6 +20,7 @@ struct StoreOptions {
   std::string action;
   std::string file;
   std::string device;
+  bool epilogues = false;  // of plan-table
 };
 
 Result<int> show(const Store& store, OutputFormat format, const std::string& fingerprint) {
@@ -84,9 +85,27 @@ Result<std::vector<Winner>> winners_to_ship(const Store& store, const Environmen
   return shipped;
 }
 
+// The cubin that serves the winner's problem with epilogues. "" where a constraint forbids the
+// config with one, or its kernel spills: epilogues are then left to the library.
+Result<std::string> fused_cubin(const compile::Compiler& compiler, const Config& config,
+                                const Problem& problem, const Target& target,
+                                const std::string& architecture) {
+  Problem fused = problem;
+  fused.has_bias = true;
+  if (broken_rule({fused, target}, config) != nullptr) return std::string();
+  GEMMSMITH_TRY(const compile::KernelSource source,
+                compile::kernel_source(config, signature_of(fused), architecture));
+  GEMMSMITH_TRY(compile::CompiledKernel kernel, compiler.compile(source));
+  if (kernel.status == compile::KernelStatus::kOk) return std::move(kernel.cubin);
+  talk("without epilogues: {} of {}: {}\n", to_text(config), describe(problem),
+       compile::name(kernel.status));
+  return std::string();
+}
+
 // The winners as one file for the runtime, with the cubins of our kernels inside.
 Result<int> write_plan_table(const Store& store, const Environment& environment,
-                             const std::string& file, const Session& session) {
+                             const StoreOptions& options, const Session& session) {
+  const std::string& file = options.file;
   GEMMSMITH_TRY(const DeviceInfo device, device_of(store, environment));
   GEMMSMITH_TRY(const std::string architecture,
                 compile_architecture(device.target.compute_capability));
@@ -126,10 +145,15 @@ Result<int> write_plan_table(const Store& store, const Environment& environment,
                   "{} of {} was measured with another kernel text or compiler than this program's; "
                   "tune again, or use the program that tuned",
                   winner.config, describe(winner.problem));
-    GEMMSMITH_CHECK(writer.add_kernel_plan(
-        winner.problem, config, device.target,
-        {kernel.cubin, "gemm", kernel.registers, kernel.static_shared_bytes, pack_kernel.cubin},
-        validation));
+    std::string fused;
+    if (options.epilogues) {
+      GEMMSMITH_TRY(fused,
+                    fused_cubin(compiler, config, winner.problem, device.target, architecture));
+    }
+    GEMMSMITH_CHECK(writer.add_kernel_plan(winner.problem, config, device.target,
+                                           {kernel.cubin, "gemm", kernel.registers,
+                                            kernel.static_shared_bytes, pack_kernel.cubin, fused},
+                                           validation));
   }
   GEMMSMITH_CHECK(go_on("writing " + file));
   GEMMSMITH_CHECK(writer.write(file));
@@ -146,6 +170,8 @@ Result<int> run(const StoreOptions& options, const Session& session) {
   if (options.file.empty())
     return fail(ErrorCode::kBadInput, "store {}: name the file", options.action);
   GEMMSMITH_CHECK(check_is_not_store(options.file, path));
+  if (options.epilogues && options.action != "plan-table")
+    return fail(ErrorCode::kBadInput, "store {}: --epilogues is for plan-table", options.action);
   const bool takes_all = writes || options.action == "export";
   if (takes_all && !options.device.empty())
     return fail(ErrorCode::kBadInput, "store {} takes every environment: leave out --environment",
@@ -160,7 +186,7 @@ Result<int> run(const StoreOptions& options, const Session& session) {
   } else {
     GEMMSMITH_TRY(const Environment environment, only_environment(store, options.device));
     if (options.action == "plan-table")
-      return write_plan_table(store, environment, options.file, session);
+      return write_plan_table(store, environment, options, session);
     GEMMSMITH_CHECK(store.export_recording(environment, options.file));
   }
   warn_of_damage(store);
@@ -186,6 +212,8 @@ Verb add_store(CLI::App& parent, Session& session) {
   app->add_option("file", options->file, "The file to write or, with import, to read");
   app->add_option("--environment", options->device,
                   "Text that picks one environment (device, driver, libraries)");
+  app->add_flag("--epilogues", options->epilogues,
+                "plan-table: with kernels that add a bias and apply an activation");
   add_setting_options(*app, session, {"store", "workspace_mib"});
   add_output_options(*app, session);
   return {app, [options, &session] { return run(*options, session); }};

@@ -76,6 +76,25 @@ bool batches_fit(const SpaceContext& context, const Config& config) {
          accumulator_registers(config, context.problem.accumulator) <= kMostRegistersOfThreeBlocks;
 }
 
+// Measured by compiling all tiles. A CTA whose accumulators take 96 registers has no registers
+// moved to its consumers yet: two blocks of 96 columns, stored by rows, are the only f32 tile that
+// needs them. f16 accumulators pass through f32 group by group.
+bool epilogues_fit(const SpaceContext& context, const Config& config) {
+  constexpr int kMostRegisters = 160;
+  constexpr int kMostRegistersOfFourBlocksByRows = 128;
+  constexpr int kUnmovedRegisters = 96;
+  const int split = config.at("split");
+  if (!context.problem.has_epilogue() || split == kSplitWorkspace) return true;
+  const int registers = accumulator_registers(config, context.problem.accumulator);
+  if (context.problem.accumulator == DataType::kF16)
+    return split != 0 || registers < kUnmovedRegisters;
+  if (registers > kMostRegisters) return false;
+  if (split != 0 || config.at("epilogue") == kEpilogueTma) return true;
+  const int rows = consumer_tile(config).rows;
+  if (rows == 256) return registers <= kMostRegistersOfFourBlocksByRows;
+  return rows != 128 || config.at("consumers") == 1 || registers != kUnmovedRegisters;
+}
+
 bool pingpong_takes_two(const SpaceContext&, const Config& config) {
   return config.at("schedule") == kCooperative || config.at("consumers") == 2;
 }
@@ -349,6 +368,12 @@ const Family& sm90_ws_family() {
            "in a batch three blocks of 64 rows spill above 168 accumulator registers",
            {"consumers", "schedule", "tile_m", "tile_n"},
            &batches_fit},
+          {"epilogues_fit",
+           "with an epilogue f32 accumulators spill above 160 registers, above 128 where four "
+           "blocks "
+           "are stored by rows and at 96 where two are; f16 ones from 96 on",
+           {"consumers", "schedule", "tile_m", "tile_n", "epilogue", "split"},
+           &epilogues_fit},
           {"tma_writes_d",
            "the TMA store needs a 16-byte aligned D, and n and ldd that are multiples of 8",
            {"epilogue"},

@@ -543,14 +543,16 @@ TEST_F(ApiTest, APassFinishesEveryMatrixOfABatch) {
 
 // F7: each as its own formula at a point where they differ by more than f16's rounding.
 TEST_F(ApiTest, TheTwoGelusAreNotSwapped) {
-  options_.m = options_.n = options_.k = 8;
+  options_.m = 16;
+  options_.n = options_.k = 8;
   for (const bool with_plan : {false, true}) {
     Product product(options_);
-    if (with_plan) load(TableMaker().kernel(product, kWithMaps, 1, 0, WithEpilogues::kYes));
-    HostMatrix bias(GEMMSMITH_R_16F, 8, 1, 8);
+    if (with_plan)
+      load(TableMaker().kernel(product, "sm80_mma:m16.n16.wm1.wn1.s2", 1, 0, WithEpilogues::kYes));
+    HostMatrix bias(GEMMSMITH_R_16F, 16, 1, 16);
+    for (std::int64_t i = 0; i < 16; ++i) bias.set(i, 0, -2);
     for (std::int64_t i = 0; i < 8; ++i) {
-      bias.set(i, 0, -2);
-      for (std::int64_t j = 0; j < 8; ++j) product.a.set(i, j, 0);
+      for (std::int64_t j = 0; j < 16; ++j) product.a.set(i, j, 0);
     }
     product.problem.bias = bias.data();
     product.problem.epilogue = GEMMSMITH_EPILOGUE_GELU_ERF | GEMMSMITH_EPILOGUE_BIAS;
