@@ -155,8 +155,10 @@ Result<int> run(const StoreOptions& options, const Session& session) {
   } else if (options.action == "import") {
     GEMMSMITH_TRY(const ImportReport report, store.import_json_lines(options.file));
     if (!session.quiet)
-      talk("{} measurements, {} winners, {} runs imported; {} were there already\n",
-           report.measurements, report.winners, report.runs, report.already_there);
+      talk(
+          "{} measurements, {} winners, {} counted launches, {} runs imported; {} were there "
+          "already\n",
+          report.measurements, report.winners, report.counters, report.runs, report.already_there);
   } else {
     GEMMSMITH_TRY(const Environment environment, only_environment(store, options.device));
     if (options.action == "plan-table")
