@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/bench_session.h"
+#include "cli/counted_table.h"
 #include "cli/store_reading.h"
 #include "cli/verb.h"
 #include "compile/cubin_cache.h"
@@ -20,6 +21,7 @@ struct StoreOptions {
   std::string action;
   std::string file;
   std::string device;
+  CountedOptions counted;
 };
 
 Result<int> show(const Store& store, OutputFormat format, const std::string& fingerprint) {
@@ -39,6 +41,29 @@ Result<int> show(const Store& store, OutputFormat format, const std::string& fin
                Cell(winner.foreign_ratio, 3), winner.run, winner.note});
   }
   std::cout << table.render(format);
+  warn_of_damage(store);
+  return 0;
+}
+
+Result<int> show_counters(const Store& store, const Session& session, const StoreOptions& options) {
+  GEMMSMITH_TRY(const CountedView view, counted_view(options.counted));
+  std::vector<Environment> environments;
+  if (options.device.empty()) {
+    GEMMSMITH_TRY(environments, store.environments());
+  } else {
+    GEMMSMITH_TRY(const Environment environment, only_environment(store, options.device));
+    environments.push_back(environment);
+  }
+  std::vector<report::CountedConfig> configs;
+  for (const Environment& environment : environments) {
+    GEMMSMITH_TRY(std::vector<report::CountedConfig> found,
+                  read_counted(store, environment, nullptr));
+    configs.insert(configs.end(), std::make_move_iterator(found.begin()),
+                   std::make_move_iterator(found.end()));
+  }
+  std::cout << counted_table(configs, view, session.format).render(session.format);
+  if (configs.empty() && !session.quiet)
+    talk("nothing was counted: 'gemmsmith tune --counters' counts the finalists of each shape\n");
   warn_of_damage(store);
   return 0;
 }
@@ -142,6 +167,11 @@ Result<int> run(const StoreOptions& options, const Session& session) {
   const bool writes = options.action == "import";
   GEMMSMITH_TRY(Store store,
                 Store::open(path, writes ? Store::Mode::kReadWrite : Store::Mode::kReadOnly));
+  if (options.action == "counters") return show_counters(store, session, options);
+  if (options.counted.asks_anything())
+    return fail(ErrorCode::kBadInput,
+                "store {}: --objectives, --reward and --monitor-policy are for store counters",
+                options.action);
   if (options.action == "show") return show(store, session.format, options.device);
   if (options.file.empty())
     return fail(ErrorCode::kBadInput, "store {}: name the file", options.action);
@@ -178,16 +208,19 @@ Verb add_store(CLI::App& parent, Session& session) {
   app->footer(
       "Examples:\n"
       "  gemmsmith store show --store grid.db\n"
+      "  gemmsmith store counters --objectives time,l2_hit_rate\n"
       "  gemmsmith store export winners.jsonl\n"
       "  gemmsmith store import winners.jsonl --store fleet.db\n"
       "  gemmsmith store recording data/recordings/h200/mine.csv.zst\n"
       "  gemmsmith store plan-table h200.plans     one file for gemmsmithLoadPlanTable");
-  app->add_option("action", options->action, "show, export, import, recording or plan-table")
+  app->add_option("action", options->action,
+                  "show, counters, export, import, recording or plan-table")
       ->required()
-      ->check(CLI::IsMember({"show", "export", "import", "recording", "plan-table"}));
+      ->check(CLI::IsMember({"show", "counters", "export", "import", "recording", "plan-table"}));
   app->add_option("file", options->file, "The file to write or, with import, to read");
   app->add_option("--environment", options->device,
                   "Text that picks one environment (device, driver, libraries)");
+  options->counted.add_to(*app);
   add_setting_options(*app, session, {"store", "workspace_mib"});
   add_output_options(*app, session);
   return {app, [options, &session] { return run(*options, session); }};

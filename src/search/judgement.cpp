@@ -1,5 +1,6 @@
 #include "search/judgement.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -35,6 +36,12 @@ std::vector<std::optional<double>> monitor_values(const CounterValues& counters)
       if (source.metric == metric.name) values.back() = source.figure(counters);
   }
   return values;
+}
+
+bool is_told_by_counters(std::size_t metric) {
+  return std::any_of(kSources.begin(), kSources.end(), [&](const Source& source) {
+    return source.metric == monitor::metrics()[metric].name;
+  });
 }
 
 Judgement judge(const monitor::Policy& policy, const CounterValues& counters) {

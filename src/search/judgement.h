@@ -14,6 +14,9 @@ namespace gemmsmith {
 // By monitor::metrics(). What only a running process shows (latency, power, clocks) is absent.
 std::vector<std::optional<double>> monitor_values(const CounterValues& counters);
 
+// Whether counters tell a metric, an index in monitor::metrics().
+bool is_told_by_counters(std::size_t metric);
+
 struct Judgement {
   int judged = 0;                            // rules whose metric is known
   std::vector<const monitor::Rule*> broken;  // of the policy, in its order
