@@ -214,15 +214,22 @@ Footprint sm90_ws_footprint(const Config& config, DataType accumulator) {
 }
 
 // Registers of a thread, estimated: they are known after compiling only, and a kernel that takes
-// more is refused then, by plan::prepare(). Compiled ones took 106 to 110, up to 124 for batches,
+// more is refused then, by plan::prepare(). Compiled ones took 106 to 110, for batches 114 to 116;
 // more where two consumers halve the columns, and what three warpgroups can have where they move
-// registers.
+// registers. Eight registers are the unit.
 int split_registers(const Problem& problem, const Config& config) {
   constexpr int kBesideAccumulators = 48;
   const bool moves_registers = sm90_ws_footprint(config, problem.accumulator).threads == 384;
   const bool halves_columns = config.at("consumers") == 2 && config.at("tile_m") % 128 != 0;
-  const int least = moves_registers || halves_columns ? 168 : problem.is_batched() ? 128 : 112;
+  const int least = moves_registers || halves_columns ? 168 : problem.is_batched() ? 120 : 112;
   return std::max(least, accumulator_registers(config, problem.accumulator) + kBesideAccumulators);
+}
+
+// Each quarter of an SM has a quarter of its registers and of a CTA's warps.
+int resident_by_registers(int threads, int registers, const Target& target) {
+  constexpr int kQuarters = 4;
+  const int warps_of_a_quarter = target.registers_per_sm / kQuarters / (32 * registers);
+  return kQuarters * warps_of_a_quarter / (threads / 32);
 }
 
 bool split_ctas_fit_at_once(const SpaceContext& context, const Config& config) {
@@ -233,7 +240,7 @@ bool split_ctas_fit_at_once(const SpaceContext& context, const Config& config) {
       target.shared_bytes_per_sm / (footprint.shared_bytes + kReservedSharedBytes);
   const int by_threads = target.max_threads_per_sm / footprint.threads;
   const int by_registers =
-      target.registers_per_sm / (footprint.threads * split_registers(context.problem, config));
+      resident_by_registers(footprint.threads, split_registers(context.problem, config), target);
   const std::int64_t resident =
       std::int64_t{target.sm_count} * std::max(1, std::min({by_shared, by_threads, by_registers}));
   return tile_count(context.problem, config) * config.at("split_k") <= resident;
