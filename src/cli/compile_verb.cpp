@@ -67,7 +67,7 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
     if (!targets.insert(architecture).second) continue;  // named twice, compiled once
     GEMMSMITH_TRY(const Target target, target_of(architecture));
     for (const auto& [type, accumulator] : types_of(options, defaults)) {
-      const Signature signature{type, accumulator, defaults.layout};
+      const Signature signature{type, accumulator, defaults.layout, defaults.is_batched()};
       const std::vector<Problem> roomy = roomy_problems(signature);
       if (!options.configs.empty()) {
         for (const std::string& text : options.configs) {
