@@ -183,6 +183,53 @@ TEST(Info, AnswersWithoutAGpuAndShowsOrigins) {
             (std::pair<std::string, std::string>{"cuda:3", "environment GEMMSMITH_DEVICE"}));
   EXPECT_EQ(rows["workspace_mib"].second, "default");
   EXPECT_EQ(rows["devices"].first.rfind("none: ", 0), 0U) << rows["devices"].first;
+  EXPECT_EQ(rows["cublaslt"].first, "not looked for: of use with a GPU only");
+}
+
+// Places that nobody set are named, and the folder that a variable chose is not said to be
+// another's.
+TEST(Info, NamesThePlacesInForce) {
+  const auto rows_with = [](const Variables& environment) {
+    const ProgramResult result = run_program({"info", "--json"}, environment);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    std::map<std::string, std::pair<std::string, std::string>> rows;
+    for (const auto& row : nlohmann::json::parse(result.out))
+      rows[row["what"]] = {row["value"], row["origin"]};
+    return rows;
+  };
+  using Row = std::pair<std::string, std::string>;
+  auto rows = rows_with({{"XDG_CACHE_HOME", "/c"}, {"XDG_DATA_HOME", "/d"}});
+  EXPECT_EQ(rows["cache_dir"], (Row{"/c/gemmsmith", "default"}));
+  EXPECT_EQ(rows["store"], (Row{"/d/gemmsmith/winners.db", "default"}));
+  rows = rows_with({{"GEMMSMITH_CACHE_DIR", "/mine"}, {"GEMMSMITH_STORE", "/s.db"}});
+  EXPECT_EQ(rows["cache_dir"], (Row{"/mine", "environment GEMMSMITH_CACHE_DIR"}));
+  EXPECT_EQ(rows["store"], (Row{"/s.db", "environment GEMMSMITH_STORE"}));
+  rows = rows_with(
+      {{"HOME", std::nullopt}, {"XDG_CACHE_HOME", std::nullopt}, {"XDG_DATA_HOME", std::nullopt}});
+  EXPECT_EQ(rows["cache_dir"], (Row{"none: HOME is not set", "default"}));
+  EXPECT_EQ(rows["store"], (Row{"none: HOME is not set", "default"}));
+}
+
+TEST(Info, LooksForTheLibrariesOfAGpu) {
+  const auto value_of = [](const std::string& what, const Variables& environment) {
+    Variables all = {{"GEMMSMITH_LIBCUDA", GEMMSMITH_FAKE_DRIVER}};
+    all.insert(all.end(), environment.begin(), environment.end());
+    const ProgramResult result = run_program({"info", "--json"}, all);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    for (const auto& row : nlohmann::json::parse(result.out))
+      if (row["what"] == what) return row["value"].get<std::string>();
+    return std::string("no such row");
+  };
+  const std::string library = GEMMSMITH_FAKE_CUBLASLT;
+  EXPECT_EQ(value_of("devices", {}).rfind("cuda:0 ", 0), 0U);
+  EXPECT_NE(value_of("cublaslt", {{"GEMMSMITH_CUBLASLT", library}}).find(" (" + library + ")"),
+            std::string::npos);
+  EXPECT_EQ(value_of("cublaslt", {{"GEMMSMITH_CUBLASLT", "/nonexistent.so"}})
+                .rfind("none: cannot load cuBLASLt: looked for /nonexistent.so", 0),
+            0U)
+      << value_of("cublaslt", {{"GEMMSMITH_CUBLASLT", "/nonexistent.so"}});
+  EXPECT_EQ(value_of("nvml", {{"GEMMSMITH_NVML", "/nonexistent.so"}}),
+            "none: measurements come without clocks and power");
 }
 
 }  // namespace
