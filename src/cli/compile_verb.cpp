@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/statistics.h"
 #include "cli/bench_session.h"
 #include "cli/verb.h"
 #include "compile/compiler.h"
@@ -115,6 +116,16 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
   return tasks;
 }
 
+// What a kernel took that did not come from the cache; empty where all did.
+std::string pace_of(const std::vector<std::optional<compile::CompiledKernel>>& finished) {
+  std::vector<double> seconds;
+  for (const auto& kernel : finished)
+    if (kernel && !kernel->from_cache) seconds.push_back(kernel->compile_s);
+  if (seconds.empty()) return "";
+  return fmt::format("; {} compiled now, median {:.2f} s, longest {:.2f} s", seconds.size(),
+                     median(seconds), *std::max_element(seconds.begin(), seconds.end()));
+}
+
 Result<int> run(const CompileOptions& options, const Session& session) {
   GEMMSMITH_TRY(const int threads, compile_threads(session));
   GEMMSMITH_TRY(const std::int64_t seed, session.settings.integer("seed", 0));
@@ -165,7 +176,8 @@ Result<int> run(const CompileOptions& options, const Session& session) {
     talk("interrupted: {}\n", compiled.error().what);
     return exit_code(ErrorCode::kInterrupted);
   }
-  if (!session.quiet) talk("{} kernels, {} rejected after compiling\n", finished.size(), bad);
+  if (!session.quiet)
+    talk("{} kernels, {} rejected after compiling{}\n", finished.size(), bad, pace_of(finished));
   return bad == 0 ? 0 : 1;
 }
 
