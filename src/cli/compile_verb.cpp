@@ -116,14 +116,17 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
   return tasks;
 }
 
-// What a kernel took that did not come from the cache; empty where all did.
-std::string pace_of(const std::vector<std::optional<compile::CompiledKernel>>& finished) {
+// What a kernel took that did not come from the cache, on a thread that may share its core; empty
+// where all did.
+std::string pace_of(const std::vector<std::optional<compile::CompiledKernel>>& finished,
+                    int threads) {
   std::vector<double> seconds;
   for (const auto& kernel : finished)
     if (kernel && !kernel->from_cache) seconds.push_back(kernel->compile_s);
   if (seconds.empty()) return "";
-  return fmt::format("; {} compiled now, median {:.2f} s, longest {:.2f} s", seconds.size(),
-                     median(seconds), *std::max_element(seconds.begin(), seconds.end()));
+  return fmt::format("; {} compiled now on {} thread{}: median {:.2f} s, longest {:.2f} s",
+                     seconds.size(), threads, threads == 1 ? "" : "s", median(seconds),
+                     *std::max_element(seconds.begin(), seconds.end()));
 }
 
 Result<int> run(const CompileOptions& options, const Session& session) {
@@ -177,7 +180,8 @@ Result<int> run(const CompileOptions& options, const Session& session) {
     return exit_code(ErrorCode::kInterrupted);
   }
   if (!session.quiet)
-    talk("{} kernels, {} rejected after compiling{}\n", finished.size(), bad, pace_of(finished));
+    talk("{} kernels, {} rejected after compiling{}\n", finished.size(), bad,
+         pace_of(finished, threads));
   return bad == 0 ? 0 : 1;
 }
 

@@ -39,18 +39,20 @@ TEST(Compile, SaysWhatAKernelTookUnlessItWasThere) {
   const Variables variables = {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC},
                                {"GEMMSMITH_CACHE_DIR", fresh_folder()}};
   const auto talk_of = [&](const char* second) {
-    const ProgramResult result = run_program(
-        {"compile", "--target", "sm_80", "--config", "sm80_mma", "--config", second}, variables);
+    const ProgramResult result =
+        run_program({"compile", "--target", "sm_80", "--config", "sm80_mma", "--config", second,
+                     "--compile-threads", "3"},
+                    variables);
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return result.err.substr(result.err.rfind("2 kernels"));
   };
   // The fake takes no time.
-  EXPECT_EQ(
-      talk_of("sm80_mma:s4"),
-      "2 kernels, 0 rejected after compiling; 2 compiled now, median 0.00 s, longest 0.00 s\n");
-  EXPECT_EQ(
-      talk_of("sm80_mma:m128"),
-      "2 kernels, 0 rejected after compiling; 1 compiled now, median 0.00 s, longest 0.00 s\n");
+  EXPECT_EQ(talk_of("sm80_mma:s4"),
+            "2 kernels, 0 rejected after compiling; 2 compiled now on 3 threads: median 0.00 s, "
+            "longest 0.00 s\n");
+  EXPECT_EQ(talk_of("sm80_mma:m128"),
+            "2 kernels, 0 rejected after compiling; 1 compiled now on 3 threads: median 0.00 s, "
+            "longest 0.00 s\n");
   EXPECT_EQ(talk_of("sm80_mma:m128"), "2 kernels, 0 rejected after compiling\n");
 }
 
