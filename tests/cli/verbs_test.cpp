@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "cli/run_program.h"
@@ -33,6 +35,49 @@ TEST(Compile, ATargetNamedTwiceIsCompiledOnce) {
                   {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC}});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2) << result.out;
+}
+
+// The kinds of kernels that a command compiled, as type,acc,layout.
+std::set<std::string> kinds_of(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "compile");
+  arguments.insert(arguments.end(), {"--target", "sm_80", "--csv"});
+  const ProgramResult result = run_program(arguments, {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC}});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  std::set<std::string> kinds;
+  std::istringstream lines(result.out);
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    const std::size_t begin = line.find(',') + 1;
+    kinds.insert(line.substr(begin, line.find(",sm_80") - begin));
+  }
+  return kinds;
+}
+
+TEST(Compile, EveryTypeAndLayoutIsOneCommand) {
+  EXPECT_EQ(kinds_of({"--config", "sm80_mma:l1", "--all-types", "--all-layouts"}),
+            (std::set<std::string>{"f16,f32,tn", "f16,f32,nn", "f16,f32,nt", "f16,f32,tt",
+                                   "bf16,f32,tn", "bf16,f32,nn", "bf16,f32,nt", "bf16,f32,tt",
+                                   "f16,f16,tn", "f16,f16,nn", "f16,f16,nt", "f16,f16,tt"}));
+}
+
+// What a batch's kernel is called in the failure to repeat tells that it was compiled as one.
+TEST(Compile, BatchesHaveKernelsOfTheirOwn) {
+  const ProgramResult result =
+      run_program({"compile", "--config", "sm80_mma", "--target", "sm_80", "--batch", "8"},
+                  {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC}, {"FAKE_NVRTC_ERROR", "no"}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.err.find("gemmsmith compile --target sm_80 --type f16 --acc f32 --layout tn "
+                            "--batch 2 --config sm80_mma\nno\n"),
+            std::string::npos)
+      << result.err;
+}
+
+// Once the list's types gave way to the flags' defaults, and what tune asked for was not there.
+TEST(Compile, AShapesTypeIsTheLists) {
+  const std::string list = fresh_folder() + "/list.csv";
+  std::ofstream(list) << "m,n,k,type\n64,64,64,bf16\n";
+  EXPECT_EQ(kinds_of({"--shapes", list, "--ranked", "2"}), std::set<std::string>{"bf16,f32,tn"});
 }
 
 TEST(Compile, SaysWhatAKernelTookUnlessItWasThere) {
