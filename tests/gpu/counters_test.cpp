@@ -81,7 +81,8 @@ TEST_F(CountersTest, CountsRepeat) {
   ASSERT_TRUE(two);
   for (const Counter counter : {Counter::kCtas, Counter::kWgmmaInstructions})
     EXPECT_EQ(one->values[counter], two->values[counter]);
-  EXPECT_NEAR(*l2_hit_percent(one->values), *l2_hit_percent(two->values), 2);
+  // Which of two CTAs that share rows asks first differs: 2.3 points were seen.
+  EXPECT_NEAR(*l2_hit_percent(one->values), *l2_hit_percent(two->values), 4);
 }
 
 TEST_F(CountersTest, CublasIsCountedAlike) {
@@ -103,8 +104,8 @@ TEST_F(CountersTest, PowerAndClocksAreRead) {
   ASSERT_TRUE(load->power_w);
   EXPECT_GT(*load->power_w, 50);
   EXPECT_LT(*load->power_w, 1.1 * load->power_limit_w.value_or(1e4));
-  // Energy a launch is power for a launch's time, apart from the gaps between slices.
-  EXPECT_NEAR(*load->energy_uj / (*load->power_w * load->us), 1, 0.2);
+  // Energy a launch is power for a launch's time: the GPU never idles between slices.
+  EXPECT_NEAR(*load->energy_uj / (*load->power_w * load->us), 1, 0.1);
   fmt::print("{:.2f} us, {:.0f} W, {:.1f} uJ, {:.0f} MHz\n", load->us, *load->power_w,
              *load->energy_uj, load->sm_clock_mhz.value_or(0));
 }
