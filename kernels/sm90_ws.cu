@@ -301,13 +301,14 @@ __device__ __forceinline__ void load_stage(const TensorMap& map_a, const TensorM
 // Asks L2 for the first k tiles of A (warp 0) and B (warp 1), so that after the wait the producer
 // finds them there instead of in device memory: see parts/prefetch_rows.cuh. CTAs that share rows
 // of A or columns of B share the asking, a k tile each by turns: asking takes as long as loading
-// does.
+// does. A template, so that kernels of groups, whose ends are not known yet, never see its body.
+template <class PlainWalk>
 __device__ __forceinline__ void prefetch_operands(const TensorMap& map_a, const TensorMap& map_b,
-                                                  const GemmArgs& args, const Place& place) {
+                                                  const GemmArgs& args, const Place& place,
+                                                  const PlainWalk& walk) {
   const u32 warp = threadIdx.x / 32;
   if (warp > 1 || threadIdx.x % 32 != 0) return;
   const Slice slice = k_slice(args, place);
-  const Walk walk = start_plain_walk(args);
   const Source source = source_of(args, place, walk);
   const TileCoord tile = source.tile;
   const int depth = args.prefetch_k_tiles;
@@ -612,7 +613,8 @@ extern "C" __global__ void __launch_bounds__(gemmsmith_kernels::kThreads, 1)
   } else {
     if constexpr (kMovesRegisters) grow_registers<kConsumerRegisters>();
     if constexpr (kGrouped == 0) {
-      if (args.prefetch_k_tiles > 0) prefetch_operands(map_a, map_b, args, place);
+      if (args.prefetch_k_tiles > 0)
+        prefetch_operands(map_a, map_b, args, place, start_plain_walk(args));
     }
     wait_for_predecessor();
     let_successor_start();

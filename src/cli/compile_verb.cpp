@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/statistics.h"
 #include "cli/bench_session.h"
 #include "cli/verb.h"
 #include "compile/compiler.h"
@@ -27,6 +28,7 @@ struct CompileOptions {
   int sample = 0;
   int ranked = 0;
   bool all_types = false;
+  bool all_layouts = false;
 };
 
 struct Task {
@@ -50,12 +52,20 @@ const Constraint* always_broken(const Config& config, const std::vector<Problem>
   return broken_rule({problems.front(), target}, config);
 }
 
-std::vector<std::pair<DataType, DataType>> types_of(const CompileOptions& options,
-                                                    const Problem& problem) {
-  if (!options.all_types) return {{problem.type, problem.accumulator}};
-  return {{DataType::kF16, DataType::kF32},
-          {DataType::kBf16, DataType::kF32},
-          {DataType::kF16, DataType::kF16}};
+// Those of the flags, or all that these ask for.
+std::vector<Signature> signatures_of(const CompileOptions& options, const Problem& defaults) {
+  std::vector<std::pair<DataType, DataType>> types = {{defaults.type, defaults.accumulator}};
+  if (options.all_types)
+    types = {{DataType::kF16, DataType::kF32},
+             {DataType::kBf16, DataType::kF32},
+             {DataType::kF16, DataType::kF16}};
+  std::vector<Layout> layouts = {defaults.layout};
+  if (options.all_layouts) layouts = {Layout::kTN, Layout::kNN, Layout::kNT, Layout::kTT};
+  std::vector<Signature> signatures;
+  for (const auto& [type, accumulator] : types)
+    for (const Layout layout : layouts)
+      signatures.push_back({type, accumulator, layout, defaults.is_batched()});
+  return signatures;
 }
 
 Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t seed) {
@@ -66,8 +76,7 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
   for (std::string architecture; std::getline(list, architecture, ',');) {
     if (!targets.insert(architecture).second) continue;  // named twice, compiled once
     GEMMSMITH_TRY(const Target target, target_of(architecture));
-    for (const auto& [type, accumulator] : types_of(options, defaults)) {
-      const Signature signature{type, accumulator, defaults.layout};
+    for (const Signature& signature : signatures_of(options, defaults)) {
       const std::vector<Problem> roomy = roomy_problems(signature);
       if (!options.configs.empty()) {
         for (const std::string& text : options.configs) {
@@ -86,8 +95,10 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
         GEMMSMITH_TRY(std::vector<Problem> problems, options.problem.problems());
         std::set<std::string> seen;
         for (Problem& wanted : problems) {
-          wanted.type = type;
-          wanted.accumulator = accumulator;
+          if (options.all_types) {  // else each shape has its own, as a list may say
+            wanted.type = signature.type;
+            wanted.accumulator = signature.accumulator;
+          }
           for (const Config& config : policy::ranked_configs(wanted, target, options.ranked, 4))
             if (seen.insert(kernel_name(config, signature_of(wanted))).second)
               tasks.push_back({config, signature_of(wanted), architecture});
@@ -115,6 +126,22 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
   return tasks;
 }
 
+// Kernels whose texts and code are held at once: a whole space has gigabytes of them.
+constexpr std::size_t kAtOnce = 512;
+
+// What a kernel took that did not come from the cache, on a thread that may share its core; empty
+// where all did.
+std::string pace_of(const std::vector<std::optional<compile::CompiledKernel>>& finished,
+                    int threads) {
+  std::vector<double> seconds;
+  for (const auto& kernel : finished)
+    if (kernel && !kernel->from_cache) seconds.push_back(kernel->compile_s);
+  if (seconds.empty()) return "";
+  return fmt::format("; {} compiled now on {} thread{}: median {:.2f} s, longest {:.2f} s",
+                     seconds.size(), threads, threads == 1 ? "" : "s", median(seconds),
+                     *std::max_element(seconds.begin(), seconds.end()));
+}
+
 Result<int> run(const CompileOptions& options, const Session& session) {
   GEMMSMITH_TRY(const int threads, compile_threads(session));
   GEMMSMITH_TRY(const std::int64_t seed, session.settings.integer("seed", 0));
@@ -122,24 +149,32 @@ Result<int> run(const CompileOptions& options, const Session& session) {
                 compile::Compiler::open(compile::CubinCache::open_default()));
   GEMMSMITH_TRY(const std::vector<Task> tasks, tasks_of(options, static_cast<std::uint64_t>(seed)));
 
-  std::vector<compile::KernelSource> sources;
-  for (const Task& task : tasks) {
-    GEMMSMITH_TRY(compile::KernelSource source,
-                  compile::kernel_source(task.config, task.signature, task.architecture));
-    sources.push_back(std::move(source));
-  }
-  ProgressLine progress("kernels", static_cast<std::int64_t>(sources.size()), session.quiet);
+  ProgressLine progress("kernels", static_cast<std::int64_t>(tasks.size()), session.quiet);
   std::int64_t done = 0;
-  // Without their code, of which a whole space has hundreds of megabytes.
-  std::vector<std::optional<compile::CompiledKernel>> finished(sources.size());
-  const auto on_done = [&](std::size_t index, const compile::CompiledKernel& kernel) {
-    finished[index] = kernel;
-    finished[index]->cubin = {};
-    progress.update(++done, sources[index].name);
-  };
-  const auto compiled = compiler.compile_all(sources, threads, on_done);
-  const bool stopped = !compiled && compiled.error().code == ErrorCode::kInterrupted;
-  if (!compiled && !stopped) return tl::unexpected<Error>(compiled.error());
+  std::vector<std::optional<compile::CompiledKernel>> finished(tasks.size());
+  std::optional<Error> stopped;
+  for (std::size_t begin = 0; begin < tasks.size() && !stopped; begin += kAtOnce) {
+    const std::size_t end = std::min(begin + kAtOnce, tasks.size());
+    std::vector<compile::KernelSource> sources;
+    for (std::size_t i = begin; i < end; ++i) {
+      GEMMSMITH_TRY(
+          compile::KernelSource source,
+          compile::kernel_source(tasks[i].config, tasks[i].signature, tasks[i].architecture));
+      sources.push_back(std::move(source));
+    }
+    const auto on_done = [&](std::size_t index, const compile::CompiledKernel& kernel) {
+      finished[begin + index] = kernel;
+      finished[begin + index]->cubin = {};
+      progress.update(++done, sources[index].name);
+    };
+    const auto compiled = compiler.compile_all(sources, threads, on_done);
+    if (!compiled && compiled.error().code != ErrorCode::kInterrupted)
+      return tl::unexpected<Error>(compiled.error());
+    if (!compiled)
+      stopped = Error{ErrorCode::kInterrupted,
+                      fmt::format("compiling stopped after {} of {} kernels; they are cached", done,
+                                  tasks.size())};
+  }
 
   Table table({"kernel", "type", "acc", "layout", "target", "status", "registers", "spill_bytes",
                "compile_s", "cached"});
@@ -157,15 +192,18 @@ Result<int> run(const CompileOptions& options, const Session& session) {
   std::cout << table.render(session.format);
   for (std::size_t i = 0; i < finished.size(); ++i)
     if (finished[i] && finished[i]->status != compile::KernelStatus::kOk)
-      talk("gemmsmith compile --target {} --type {} --acc {} --layout {} --config {}\n{}\n",
+      talk("gemmsmith compile --target {} --type {} --acc {} --layout {}{} --config {}\n{}\n",
            tasks[i].architecture, name(tasks[i].signature.type),
            name(tasks[i].signature.accumulator), name(tasks[i].signature.layout),
-           to_text(tasks[i].config), finished[i]->log);
+           tasks[i].signature.batched ? " --batch 2" : "", to_text(tasks[i].config),
+           finished[i]->log);
   if (stopped) {
-    talk("interrupted: {}\n", compiled.error().what);
+    talk("interrupted: {}\n", stopped->what);
     return exit_code(ErrorCode::kInterrupted);
   }
-  if (!session.quiet) talk("{} kernels, {} rejected after compiling\n", finished.size(), bad);
+  if (!session.quiet)
+    talk("{} kernels, {} rejected after compiling{}\n", finished.size(), bad,
+         pace_of(finished, threads));
   return bad == 0 ? 0 : 1;
 }
 
@@ -178,6 +216,7 @@ Verb add_compile(CLI::App& parent, Session& session) {
   app->footer(
       "Examples:\n"
       "  gemmsmith compile --target sm_90a,sm_80             every kernel the constraints admit\n"
+      "  gemmsmith compile --all-types --all-layouts --batch 2   of batches, whatever their types\n"
       "  gemmsmith compile --target sm_90a --sample 40 --seed 7\n"
       "  gemmsmith compile --target sm_90a --shapes grid.csv --ranked 40   what `tune` will ask "
       "for\n"
@@ -188,10 +227,11 @@ Verb add_compile(CLI::App& parent, Session& session) {
   app->add_option("--config", options->configs, "Only this config; may be repeated")->take_all();
   app->add_option("--sample", options->sample, "Only N kernels drawn with --seed")
       ->check(whole_number_from(1));
-  app->add_option("--ranked", options->ranked,
-                  "Only the kernels of the N best-ranked configs of each shape")
-      ->check(whole_number_from(1));
+  auto* ranked = app->add_option("--ranked", options->ranked,
+                                 "Only the kernels of the N best-ranked configs of each shape")
+                     ->check(whole_number_from(1));
   app->add_flag("--all-types", options->all_types, "f16 and bf16, f32 and f16 accumulation");
+  app->add_flag("--all-layouts", options->all_layouts, "tn, nn, nt and tt")->excludes(ranked);
   add_setting_options(*app, session, {"compile_threads", "seed", "cache_dir"});
   add_output_options(*app, session);
   return {app, [options, &session] { return run(*options, session); }};

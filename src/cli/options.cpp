@@ -37,6 +37,13 @@ std::string help_of(const std::string& setting) {
   return "Workspace of every vendor call, in MiB (at least 32)";
 }
 
+// Places that were left to us are named in words: where they are depends on HOME.
+std::string default_of(const Session& session, const std::string& name) {
+  const std::string& value = session.settings.value(name);
+  if (!value.empty()) return value;
+  return name == "store" ? "winners.db in the data folder" : "the cache folder";
+}
+
 }  // namespace
 
 void add_setting_options(CLI::App& app, Session& session, const std::vector<std::string>& names) {
@@ -44,7 +51,7 @@ void add_setting_options(CLI::App& app, Session& session, const std::vector<std:
     app.add_option_function<std::string>(
         flag_of(name),
         [&session, name](const std::string& value) { session.settings.set_flag(name, value); },
-        help_of(name) + " [" + session.settings.value(name) + "]");
+        help_of(name) + " [" + default_of(session, name) + "]");
     if (name == "device") {
       app.add_option_function<unsigned>(
              "--gpu-device-id",

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/bench_session.h"
+#include "cli/counted_table.h"
 #include "cli/store_reading.h"
 #include "cli/verb.h"
 #include "compile/cubin_cache.h"
@@ -21,6 +22,7 @@ struct StoreOptions {
   std::string file;
   std::string device;
   bool epilogues = false;  // of plan-table
+  CountedOptions counted;
 };
 
 Result<int> show(const Store& store, OutputFormat format, const std::string& fingerprint) {
@@ -40,6 +42,29 @@ Result<int> show(const Store& store, OutputFormat format, const std::string& fin
                Cell(winner.foreign_ratio, 3), winner.run, winner.note});
   }
   std::cout << table.render(format);
+  warn_of_damage(store);
+  return 0;
+}
+
+Result<int> show_counters(const Store& store, const Session& session, const StoreOptions& options) {
+  GEMMSMITH_TRY(const CountedView view, counted_view(options.counted));
+  std::vector<Environment> environments;
+  if (options.device.empty()) {
+    GEMMSMITH_TRY(environments, store.environments());
+  } else {
+    GEMMSMITH_TRY(const Environment environment, only_environment(store, options.device));
+    environments.push_back(environment);
+  }
+  std::vector<report::CountedConfig> configs;
+  for (const Environment& environment : environments) {
+    GEMMSMITH_TRY(std::vector<report::CountedConfig> found,
+                  read_counted(store, environment, nullptr));
+    configs.insert(configs.end(), std::make_move_iterator(found.begin()),
+                   std::make_move_iterator(found.end()));
+  }
+  std::cout << counted_table(configs, view, session.format).render(session.format);
+  if (configs.empty() && !session.quiet)
+    talk("nothing was counted: 'gemmsmith tune --counters' counts the finalists of each shape\n");
   warn_of_damage(store);
   return 0;
 }
@@ -166,6 +191,11 @@ Result<int> run(const StoreOptions& options, const Session& session) {
   const bool writes = options.action == "import";
   GEMMSMITH_TRY(Store store,
                 Store::open(path, writes ? Store::Mode::kReadWrite : Store::Mode::kReadOnly));
+  if (options.action == "counters") return show_counters(store, session, options);
+  if (options.counted.asks_anything())
+    return fail(ErrorCode::kBadInput,
+                "store {}: --objectives, --reward and --monitor-policy are for store counters",
+                options.action);
   if (options.action == "show") return show(store, session.format, options.device);
   if (options.file.empty())
     return fail(ErrorCode::kBadInput, "store {}: name the file", options.action);
@@ -181,8 +211,10 @@ Result<int> run(const StoreOptions& options, const Session& session) {
   } else if (options.action == "import") {
     GEMMSMITH_TRY(const ImportReport report, store.import_json_lines(options.file));
     if (!session.quiet)
-      talk("{} measurements, {} winners, {} runs imported; {} were there already\n",
-           report.measurements, report.winners, report.runs, report.already_there);
+      talk(
+          "{} measurements, {} winners, {} counted launches, {} runs imported; {} were there "
+          "already\n",
+          report.measurements, report.winners, report.counters, report.runs, report.already_there);
   } else {
     GEMMSMITH_TRY(const Environment environment, only_environment(store, options.device));
     if (options.action == "plan-table")
@@ -202,18 +234,21 @@ Verb add_store(CLI::App& parent, Session& session) {
   app->footer(
       "Examples:\n"
       "  gemmsmith store show --store grid.db\n"
+      "  gemmsmith store counters --objectives time,l2_hit_rate\n"
       "  gemmsmith store export winners.jsonl\n"
       "  gemmsmith store import winners.jsonl --store fleet.db\n"
       "  gemmsmith store recording data/recordings/h200/mine.csv.zst\n"
       "  gemmsmith store plan-table h200.plans     one file for gemmsmithLoadPlanTable");
-  app->add_option("action", options->action, "show, export, import, recording or plan-table")
+  app->add_option("action", options->action,
+                  "show, counters, export, import, recording or plan-table")
       ->required()
-      ->check(CLI::IsMember({"show", "export", "import", "recording", "plan-table"}));
+      ->check(CLI::IsMember({"show", "counters", "export", "import", "recording", "plan-table"}));
   app->add_option("file", options->file, "The file to write or, with import, to read");
   app->add_option("--environment", options->device,
                   "Text that picks one environment (device, driver, libraries)");
   app->add_flag("--epilogues", options->epilogues,
                 "plan-table: with kernels that add a bias and apply an activation");
+  options->counted.add_to(*app);
   add_setting_options(*app, session, {"store", "workspace_mib"});
   add_output_options(*app, session);
   return {app, [options, &session] { return run(*options, session); }};

@@ -8,11 +8,14 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/bench_session.h"
+#include "cli/counted_table.h"
 #include "cli/verb.h"
 #include "device/recording.h"
+#include "measure/targets.h"
 #include "policy/policy_file.h"
 #include "report/scoreboard.h"
 #include "search/compiler_knobs.h"
+#include "search/counting.h"
 #include "search/strategy.h"
 #include "space/family.h"
 
@@ -26,6 +29,8 @@ struct TuneOptions {
   bool no_retest = false;
   bool scoreboard = false;
   std::string policy;
+  bool counters = false;
+  CountedOptions counted;
 };
 
 std::string join(const std::vector<std::string>& words) {
@@ -107,6 +112,51 @@ Result<void> print_results(const Store& store, const Environment& environment,
   return {};
 }
 
+// Counts what was chosen among. That it cannot be counted is said, and takes nothing from tuning.
+Result<CountSummary> count_after_tuning(const BenchFactory& make_bench, Store& store,
+                                        const Environment& environment,
+                                        const std::vector<Problem>& problems,
+                                        const TunerOptions& tuner, const Session& session) {
+  ProgressLine progress("shapes counted", static_cast<std::int64_t>(problems.size()),
+                        session.quiet);
+  const auto on_event = [&](const TuneEvent& event) {
+    progress.update(event.index + 1, shape_name(event.problem) + " " + event.text);
+  };
+  GEMMSMITH_TRY(CountSummary summary,
+                count_finalists(make_bench, store, environment, problems, tuner, on_event));
+  if (!summary.unavailable.empty())
+    talk("not counted: {}\nwhat was tuned is kept\n", summary.unavailable);
+  for (const auto& [reason, launches] : summary.failed)
+    talk("{} launch{} not counted: {}\n", launches, launches == 1 ? "" : "es", reason);
+  return summary;
+}
+
+// For people; for machines there is store counters, as stdout is one table.
+Result<void> print_counted(const Store& store, const Environment& environment,
+                           const std::vector<Problem>& problems, const CountedView& view) {
+  GEMMSMITH_TRY(const std::vector<report::CountedConfig> counted,
+                read_counted(store, environment, &problems));
+  if (counted.empty()) return {};
+  std::string rules;
+  for (const CounterTarget& target : counter_targets())
+    rules += fmt::format("{}{} {}", rules.empty() ? "" : ", ", target.key, rule_text(target));
+  std::cout << "\nCounted, each launch alone with L2 empty. Targets: " << rules << ".\n"
+            << counted_table(counted, view, OutputFormat::kText).render(OutputFormat::kText);
+  return {};
+}
+
+Result<void> check_counting(const TuneOptions& options, const std::string& device) {
+  if (!options.counters && options.counted.asks_anything())
+    return fail(ErrorCode::kBadInput,
+                "--objectives, --reward and --monitor-policy look at what was counted: pass "
+                "--counters");
+  if (options.counters && is_recorded(device))
+    return fail(ErrorCode::kUnsupported,
+                "--counters: hardware counters can only come from a GPU, not from a recording: "
+                "pass --device cuda:N");
+  return {};
+}
+
 Result<int> run(const TuneOptions& options, const Session& session) {
   GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
   std::vector<Problem> work;
@@ -125,6 +175,8 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   tuner.space_limit = std::max(tuner.space_limit, 4 * tuner.budget);
   take_policy(options.policy, tuner);
   const std::string& device = session.settings.value("device");
+  GEMMSMITH_CHECK(check_counting(options, device));
+  GEMMSMITH_TRY(const CountedView view, counted_view(options.counted));
   if (is_recorded(device)) {
     GEMMSMITH_TRY(tuner.candidates, recorded_candidates(device));
   }
@@ -192,7 +244,15 @@ Result<int> run(const TuneOptions& options, const Session& session) {
     for (const RetestOutcome& outcome : summary.problems)
       if (outcome.demoted) talk("{}: {}\n", shape_name(outcome.problem), outcome.winner.note);
   }
+  if (options.counters && !interrupted_run) {
+    const auto make_bench = [&](int) { return open_bench(device, settings); };
+    GEMMSMITH_TRY(const CountSummary summary,
+                  count_after_tuning(make_bench, store, environment, work, tuner, session));
+    interrupted_run = summary.interrupted;
+  }
   GEMMSMITH_CHECK(print_results(store, environment, to_print, options.scoreboard, session.format));
+  if (options.counters && session.format == OutputFormat::kText)
+    GEMMSMITH_CHECK(print_counted(store, environment, to_print, view));
   if (interrupted_run) {
     talk("interrupted; everything measured is kept in {}; run the same command to go on\n",
          path.string());
@@ -230,6 +290,10 @@ Verb add_tune(CLI::App& parent, Session& session) {
   app->add_flag("--compiler-knobs", options->tuner.compiler_knobs,
                 "Also try the compiler's knobs (register usage level, maxrregcount) on the best of "
                 "ours: about 15 more kernels to compile for each shape");
+  app->add_flag("--counters", options->counters,
+                "Then count the finalists' hardware counters, in a process that times nothing, and "
+                "judge them (docs/profiling.md)");
+  options->counted.add_to(*app);
   app->add_flag("--dry-run", options->dry_run, "Print what would be measured and stop");
   app->add_flag("--no-retest", options->no_retest,
                 "Do not pair the winners again in a fresh process");

@@ -128,6 +128,13 @@ Result<Nvrtc::Output> Nvrtc::compile(const KernelSource& source) const {
   }
   if (const nvrtcResult got = cubin_size_(program, &size); got != NVRTC_SUCCESS)
     return unusable(got, output.log);
+  if (size == 0) {
+    // Loading it would fail as an invalid image, far from here.
+    output.result = NVRTC_ERROR_INTERNAL_ERROR;
+    output.log += fmt::format("{}NVRTC reported success and gave no code for {}",
+                              output.log.empty() ? "" : "\n", source.architecture);
+    return output;
+  }
   output.cubin.resize(size);
   if (const nvrtcResult got = cubin_(program, output.cubin.data()); got != NVRTC_SUCCESS)
     return unusable(got, output.log);

@@ -88,6 +88,7 @@ struct CounterValues {
   const std::optional<double>& operator[](Counter counter) const {
     return values[static_cast<std::size_t>(counter)];
   }
+  bool operator==(const CounterValues&) const = default;
 };
 
 // `kernels`: for each, a value of every row. A kernel that took no time was not counted and is left

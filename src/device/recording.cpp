@@ -82,6 +82,8 @@ class RowReader {
     GEMMSMITH_TRY(row.stage, parse_stage(at(kStageColumn)));
     GEMMSMITH_TRY(row.run, plain_text(kRun));
     GEMMSMITH_TRY(row.median_us, number(kMedian));
+    if (row.status == Status::kOk && !(row.median_us > 0))
+      return fail(ErrorCode::kBadInput, "'{}': a status of ok needs a time above 0", at(kMedian));
     GEMMSMITH_TRY(row.low_us, number(kLow));
     GEMMSMITH_TRY(row.high_us, number(kHigh));
     GEMMSMITH_TRY(row.ratio, number(kRatio));
@@ -186,6 +188,10 @@ Result<void> check_holdable(const Measurement& row) {
       return fail(ErrorCode::kBadInput, "a recording cannot hold the figure {} ({} of {})", value,
                   row.config, describe(row.problem));
   }
+  if (row.status == Status::kOk && !(row.median_us > 0))
+    return fail(ErrorCode::kBadInput,
+                "a recording cannot hold a time of 0 with status ok ({} of {})", row.config,
+                describe(row.problem));
   return {};
 }
 

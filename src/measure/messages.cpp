@@ -4,6 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "device/counter_json.h"
+
 namespace gemmsmith::messages {
 namespace {
 
@@ -273,11 +275,9 @@ Result<LoadReport> read_load_report(const json& value) {
 }
 
 json to_json(const CounterReport& r) {
-  json values = json::object();
-  for (const CounterRow& row : counter_table())
-    if (const auto& counted = r.values[row.counter]) values[row.name] = *counted;
-  return {{"status", name(r.status)}, {"detail", r.detail},   {"chip", r.chip},
-          {"passes", r.passes},       {"kernels", r.kernels}, {"values", std::move(values)}};
+  return {{"status", name(r.status)}, {"detail", r.detail},
+          {"chip", r.chip},           {"passes", r.passes},
+          {"kernels", r.kernels},     {"values", counters_to_json(r.values)}};
 }
 
 Result<CounterReport> read_counter_report(const json& value) {
@@ -288,9 +288,7 @@ Result<CounterReport> read_counter_report(const json& value) {
     r.chip = value.at("chip").get<std::string>();
     r.passes = value.at("passes").get<int>();
     r.kernels = value.at("kernels").get<int>();
-    const json& values = value.at("values");
-    for (const CounterRow& row : counter_table())
-      if (values.contains(row.name)) r.values[row.counter] = values.at(row.name).get<double>();
+    GEMMSMITH_TRY(r.values, counters_from_json(value.at("values")));
     return r;
   });
 }

@@ -1,6 +1,7 @@
 // What profiling asks of a problem's bench: counters of a launch that starts with its operands in
 // memory and not in L2, and the power and clocks of launches that run on and on.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 
@@ -19,8 +20,8 @@ constexpr std::int64_t kFlushTimesL2 = 4;
 constexpr double kWarmUpUs = 2000;
 constexpr int kMostWarmUps = 64;
 
-// GPU time between two looks at NVML, and of one graph.
-constexpr double kSliceUs = 5000;
+// GPU time between two looks at NVML, which take milliseconds each, and of one graph.
+constexpr double kSliceUs = 20000;
 constexpr double kGraphUs = 1000;
 // Before the first figure counts: the power reading follows the load by tens of milliseconds.
 constexpr double kSettleS = 0.1;
@@ -30,6 +31,12 @@ constexpr double kPatienceS = 0.5;
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
+
+// Launches of a few milliseconds, timed together.
+struct Slice {
+  Event start;
+  Event stop;
+};
 
 // Energy, time and launches between two steps of the energy counter.
 struct EnergyMeter {
@@ -229,22 +236,32 @@ Result<LoadReport> ProblemBench::sustain(Kind kind, const Candidate* candidate, 
                 session_.timer->capture(launch->get(), Pattern::kLaunch,
                                         session_.operands.pointer(), layout_, 0, launches));
   const int replays = std::max(1, static_cast<int>(kSliceUs / (us * launches)));
-  GEMMSMITH_TRY(const Event start, Event::create(session_.driver()));
-  GEMMSMITH_TRY(const Event stop, Event::create(session_.driver()));
   const CUstream stream = session_.stream.get();
+  std::array<Slice, 2> slices;
+  for (Slice& slice : slices) {
+    GEMMSMITH_TRY(slice.start, Event::create(session_.driver()));
+    GEMMSMITH_TRY(slice.stop, Event::create(session_.driver()));
+  }
+  const auto enqueue = [&](const Slice& slice) -> Result<void> {
+    GEMMSMITH_CHECK(slice.start.record(stream));
+    for (int i = 0; i < replays; ++i) GEMMSMITH_CHECK(graph.exec.launch(stream));
+    return slice.stop.record(stream);
+  };
   std::vector<GpuSample> samples;
   EnergyMeter meter;
   double gpu_us = 0;
   const auto begin = std::chrono::steady_clock::now();
-  while (true) {
-    GEMMSMITH_CHECK(start.record(stream));
-    for (int i = 0; i < replays; ++i) GEMMSMITH_CHECK(graph.exec.launch(stream));
-    GEMMSMITH_CHECK(stop.record(stream));
+  GEMMSMITH_CHECK(enqueue(slices[0]));
+  // One slice is always queued behind the one that is waited for: a GPU that idles between slices
+  // would take less power and use more energy a launch.
+  for (std::size_t turn = 0;; ++turn) {
+    const Slice& slice = slices[turn % 2];
+    GEMMSMITH_CHECK(enqueue(slices[(turn + 1) % 2]));
     GpuSample sample = session_.monitor->sample();  // while the GPU works
     const double now = seconds_since(begin);
-    GEMMSMITH_CHECK(session_.stream.synchronize());
+    GEMMSMITH_CHECK(slice.stop.synchronize());
     if (now < kSettleS) continue;
-    GEMMSMITH_TRY(const double slice_us, elapsed_us(start, stop));
+    GEMMSMITH_TRY(const double slice_us, elapsed_us(slice.start, slice.stop));
     gpu_us += slice_us;
     meter.see(now, sample.energy_j, report.launches);
     report.launches += static_cast<std::int64_t>(launches) * replays;
@@ -253,6 +270,7 @@ Result<LoadReport> ProblemBench::sustain(Kind kind, const Candidate* candidate, 
     if (now < kSettleS + seconds) continue;
     if (!has_meter || meter.covers(seconds) || now > kSettleS + seconds + kPatienceS) break;
   }
+  GEMMSMITH_CHECK(session_.stream.synchronize());
   report.us = gpu_us / static_cast<double>(report.launches);
   summarise(samples, meter, report);
   return report;

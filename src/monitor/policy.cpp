@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "base/files.h"
 #include "base/numbers.h"
@@ -101,11 +102,13 @@ bool is_value(std::string_view text) {
 // Lets through, before toml++ 3.3 sees it, only what a policy consists of: that parser does not
 // survive every malformed text (see base/settings.cpp).
 Result<void> check_lines(std::string_view text, const std::string& source) {
+  std::set<std::string_view> keys;  // of the rule so far
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::string_view content = trimmed(without_comment(line));
+    if (content == "[[rule]]") keys.clear();
     if (content.empty() || content == "[[rule]]") continue;
     const auto wrong = [&](std::string_view at, const char* expected) {
       return fail(ErrorCode::kBadInput, "{}:{}:{}: '{}': expected {}", source, number,
@@ -122,6 +125,8 @@ Result<void> check_lines(std::string_view text, const std::string& source) {
       return wrong(content, "a number, true, false, \"a string\" or [\"a\", \"list\"] behind =");
     if (!is_value(value))
       return wrong(value, "a number, true, false, \"a string\" or [\"a\", \"list\"]");
+    // Where toml++ sees a second one differs between its versions.
+    if (!keys.insert(key).second) return wrong(key, "each key once in a rule");
   }
   return {};
 }

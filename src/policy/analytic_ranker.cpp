@@ -108,13 +108,19 @@ class LaunchVariants {
   }
 
   // Asking L2 early gains where operands are small, so that waiting for the first ones is much of a
-  // kernel's time, and loses a little where memory's bandwidth is the limit (docs/experiments.md,
-  // 16). The tuner tries its favourites the other way.
+  // kernel's time, and where multiplying is the limit, up to some 50 us; it loses a little where
+  // memory's bandwidth is (docs/experiments.md, 16). The tuner tries its favourites the other way.
   bool asks_early(const Config& launch) const {
-    constexpr std::int64_t kMostBytes = 6 << 20;
+    constexpr double kFewBytes = 6 << 20;
+    constexpr double kMostBytes = 64 << 20;
+    constexpr double kMuchFlopPerByte = 200;
     const bool loads_elements = !is_hopper(launch) && launch.at("loads") != 0;
-    return launch.at("pack") == 0 && !loads_elements &&
-           (problem_.m + problem_.n) * problem_.k * size_bytes(problem_.type) <= kMostBytes;
+    if (launch.at("pack") != 0 || loads_elements) return false;
+    const double bytes =
+        static_cast<double>((problem_.m + problem_.n) * problem_.k) * size_bytes(problem_.type);
+    const double flop =
+        2.0 * static_cast<double>(problem_.m * problem_.n) * static_cast<double>(problem_.k);
+    return bytes <= kFewBytes || (bytes <= kMostBytes && flop >= kMuchFlopPerByte * bytes);
   }
 
   // What must be packed, and with it what may gain by it.

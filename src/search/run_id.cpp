@@ -31,6 +31,8 @@ const char* name(RunPurpose purpose) {
       return "retest";
     case RunPurpose::kConfirm:
       return "confirm";
+    case RunPurpose::kCount:
+      return "count";
   }
   return "?";
 }
@@ -42,7 +44,7 @@ std::string make_run_id(RunPurpose purpose) {
 }
 
 RunPurpose run_purpose(std::string_view run) {
-  for (const RunPurpose purpose : {RunPurpose::kRetest, RunPurpose::kConfirm})
+  for (const RunPurpose purpose : {RunPurpose::kRetest, RunPurpose::kConfirm, RunPurpose::kCount})
     if (run.ends_with(name(purpose))) return purpose;
   return RunPurpose::kTune;
 }

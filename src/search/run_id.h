@@ -9,9 +9,10 @@
 namespace gemmsmith {
 
 // kTune: chose among candidates. kRetest: the chosen ones paired again in a fresh process.
-// kConfirm: one that seemed to lose, with four times the pairs.
-enum class RunPurpose { kTune, kRetest, kConfirm };
-const char* name(RunPurpose purpose);  // tune retest confirm
+// kConfirm: one that seemed to lose, with four times the pairs. kCount: hardware counters, no
+// times.
+enum class RunPurpose { kTune, kRetest, kConfirm, kCount };
+const char* name(RunPurpose purpose);  // tune retest confirm count
 
 // "20260131T120000.123Z-1f3a-tune".
 std::string make_run_id(RunPurpose purpose);

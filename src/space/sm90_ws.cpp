@@ -68,11 +68,16 @@ bool tma_stores_fit(const SpaceContext& context, const Config& config) {
          accumulator_registers(config, context.problem.accumulator) <= kMostRegistersOfFourBlocks;
 }
 
-// Measured by compiling: three blocks of 128 columns spill where the matrix of a batch is one more
-// thing to remember; three of 112, and two of 192, do not.
+// Measured by compiling: the matrix of a batch is one more thing to remember, and spills beside
+// three blocks of 128 columns (three of 112, and two of 192, do not), or beside two of 96 where
+// pingpong consumers have k tiles of 128 and clusters of four to remember as well.
 bool batches_fit(const SpaceContext& context, const Config& config) {
   constexpr int kMostRegistersOfThreeBlocks = 168;
-  return !context.problem.is_batched() || consumer_tile(config).rows != 192 ||
+  if (!context.problem.is_batched()) return true;
+  if (config.at("schedule") == kPingpong && config.at("tile_k") == 128 &&
+      config.at("cluster_m") == 4)
+    return config.at("tile_m") == 64;
+  return consumer_tile(config).rows != 192 ||
          accumulator_registers(config, context.problem.accumulator) <= kMostRegistersOfThreeBlocks;
 }
 
@@ -228,14 +233,22 @@ Footprint sm90_ws_footprint(const Config& config, DataType accumulator) {
 }
 
 // Registers of a thread, estimated: they are known after compiling only, and a kernel that takes
-// more is refused then, by plan::prepare(). Compiled ones took 106 to 110, more where two consumers
-// halve the columns, and what three warpgroups can have where they move registers.
-int split_registers(const Config& config, DataType accumulator) {
+// more is refused then, by plan::prepare(). Compiled ones took 106 to 110, for batches 114 to 116;
+// more where two consumers halve the columns, and what three warpgroups can have where they move
+// registers. Eight registers are the unit.
+int split_registers(const Problem& problem, const Config& config) {
   constexpr int kBesideAccumulators = 48;
-  const bool moves_registers = sm90_ws_footprint(config, accumulator).threads == 384;
+  const bool moves_registers = sm90_ws_footprint(config, problem.accumulator).threads == 384;
   const bool halves_columns = config.at("consumers") == 2 && config.at("tile_m") % 128 != 0;
-  const int least = moves_registers || halves_columns ? 168 : 112;
-  return std::max(least, accumulator_registers(config, accumulator) + kBesideAccumulators);
+  const int least = moves_registers || halves_columns ? 168 : problem.is_batched() ? 120 : 112;
+  return std::max(least, accumulator_registers(config, problem.accumulator) + kBesideAccumulators);
+}
+
+// Each quarter of an SM has a quarter of its registers and of a CTA's warps.
+int resident_by_registers(int threads, int registers, const Target& target) {
+  constexpr int kQuarters = 4;
+  const int warps_of_a_quarter = target.registers_per_sm / kQuarters / (32 * registers);
+  return kQuarters * warps_of_a_quarter / (threads / 32);
 }
 
 bool split_ctas_fit_at_once(const SpaceContext& context, const Config& config) {
@@ -246,8 +259,7 @@ bool split_ctas_fit_at_once(const SpaceContext& context, const Config& config) {
       target.shared_bytes_per_sm / (footprint.shared_bytes + kReservedSharedBytes);
   const int by_threads = target.max_threads_per_sm / footprint.threads;
   const int by_registers =
-      target.registers_per_sm /
-      (footprint.threads * split_registers(config, context.problem.accumulator));
+      resident_by_registers(footprint.threads, split_registers(context.problem, config), target);
   const std::int64_t resident =
       std::int64_t{target.sm_count} * std::max(1, std::min({by_shared, by_threads, by_registers}));
   return tile_count(context.problem, config) * config.at("split_k") <= resident;
@@ -365,8 +377,10 @@ const Family& sm90_ws_family() {
            {"consumers", "schedule", "tile_m", "tile_n", "epilogue"},
            &tma_stores_fit},
           {"batches_fit",
-           "in a batch three blocks of 64 rows spill above 168 accumulator registers",
-           {"consumers", "schedule", "tile_m", "tile_n"},
+           "in a batch three blocks of 64 rows spill above 168 accumulator registers, and two "
+           "blocks "
+           "of pingpong consumers with k tiles of 128 in clusters of four",
+           {"consumers", "schedule", "tile_m", "tile_n", "tile_k", "cluster_m"},
            &batches_fit},
           {"epilogues_fit",
            "with an epilogue f32 accumulators spill above 160 registers, above 128 where four "

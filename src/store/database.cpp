@@ -85,6 +85,22 @@ CREATE TABLE lease(
   owner TEXT NOT NULL,
   expires_ms INTEGER NOT NULL,
   PRIMARY KEY(problem, environment));
+)sql",
+    R"sql(
+CREATE TABLE counters(
+  id INTEGER PRIMARY KEY,
+  problem INTEGER NOT NULL REFERENCES problem(id),
+  environment INTEGER NOT NULL REFERENCES environment(id),
+  kind TEXT NOT NULL,
+  config TEXT NOT NULL,
+  kernel_hash TEXT NOT NULL,
+  run TEXT NOT NULL REFERENCES run(id),
+  chip TEXT NOT NULL,
+  passes INTEGER NOT NULL,
+  kernels INTEGER NOT NULL,
+  figures TEXT NOT NULL,
+  checksum INTEGER NOT NULL,
+  UNIQUE(problem, environment, kind, config, kernel_hash, run));
 )sql"};
 
 std::string uri_of(const std::filesystem::path& path) {

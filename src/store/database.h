@@ -16,7 +16,7 @@ namespace gemmsmith::store {
 // "gsmt": marks the file as ours for `file` and against being opened as another program's.
 constexpr int kApplicationId = 0x67736d74;
 // user_version of a current file; one migration leads to each version.
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 
 struct Database {
   std::filesystem::path path;

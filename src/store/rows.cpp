@@ -3,9 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/hash.h"
 #include "base/numbers.h"
+#include "device/counter_json.h"
 
 namespace gemmsmith::store {
 namespace {
@@ -50,6 +52,12 @@ std::int64_t checksum_of(const StoredMeasurement& row, const std::string& repeat
                   name(m.stage), m.run, name(m.status), finite(m.median_us), finite(m.low_us),
                   finite(m.high_us), finite(m.ratio), finite(m.ratio_low), finite(m.ratio_high),
                   repeats, finite(m.compile_s), m.detail);
+}
+
+std::int64_t checksum_of(const StoredCounters& row, const std::string& values) {
+  return checksum(problem_key(row.problem), row.environment.fingerprint, row.environment.protocol,
+                  name(row.kind), row.config, row.kernel_hash, row.run, row.chip, row.passes,
+                  row.kernels, values);
 }
 
 std::int64_t checksum_of(const StoredWinner& row) {
@@ -123,6 +131,11 @@ const char* const kSelectMeasurements =
     "m.ratio_high, m.repeats_us, m.compile_s, m.detail, m.checksum FROM measurement m "
     "JOIN problem p ON p.id = m.problem JOIN environment e ON e.id = m.environment ";
 
+const char* const kSelectCounters =
+    "SELECT p.key, e.fingerprint, e.protocol, c.kind, c.config, c.kernel_hash, c.run, c.chip, "
+    "c.passes, c.kernels, c.figures, c.checksum FROM counters c "
+    "JOIN problem p ON p.id = c.problem JOIN environment e ON e.id = c.environment ";
+
 const char* const kSelectWinners =
     "SELECT p.key, e.fingerprint, e.protocol, w.source, w.config, w.kernel_hash, w.chained_us, "
     "w.chained_ratio, w.chained_low, w.foreign_us, w.foreign_ratio, w.foreign_low, w.run, w.note, "
@@ -193,6 +206,19 @@ bool insert_measurement(SQLite::Database& database, const StoredMeasurement& row
   return insert.exec() == 1;
 }
 
+bool insert_counters(SQLite::Database& database, const StoredCounters& row) {
+  const std::string figures = counters_to_json(row.values).dump();
+  SQLite::Statement insert(database,
+                           "INSERT INTO counters(problem, environment, kind, config, kernel_hash, "
+                           "run, chip, passes, kernels, figures, checksum) "
+                           "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
+  Binder bind(insert);
+  bind(problem_id(database, row.problem))(environment_id(database, row.environment));
+  bind(name(row.kind))(row.config)(row.kernel_hash)(row.run)(row.chip)(row.passes)(row.kernels);
+  bind(figures)(checksum_of(row, figures));
+  return insert.exec() == 1;
+}
+
 void replace_winner(SQLite::Database& database, const StoredWinner& row) {
   const Winner& w = row.winner;
   SQLite::Statement replace(
@@ -241,6 +267,26 @@ std::optional<StoredMeasurement> read_measurement(SQLite::Statement& statement) 
   auto values = split_repeats(repeats);
   if (!values) return std::nullopt;
   m.repeats_us = std::move(*values);
+  return row;
+}
+
+std::optional<StoredCounters> read_counters(SQLite::Statement& statement) {
+  Reader read(statement);
+  StoredCounters row;
+  if (!assign(row.problem, parse_problem_key(read.text()))) return std::nullopt;
+  row.environment.fingerprint = read.text();
+  row.environment.protocol = static_cast<int>(read.integer());
+  if (!assign(row.kind, parse_kind(read.text()))) return std::nullopt;
+  row.config = read.text();
+  row.kernel_hash = read.text();
+  row.run = read.text();
+  row.chip = read.text();
+  row.passes = static_cast<int>(read.integer());
+  row.kernels = static_cast<int>(read.integer());
+  const std::string figures = read.text();
+  if (checksum_of(row, figures) != read.integer()) return std::nullopt;
+  const auto object = nlohmann::json::parse(figures, nullptr, false);
+  if (!assign(row.values, counters_from_json(object))) return std::nullopt;
   return row;
 }
 

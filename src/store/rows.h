@@ -1,5 +1,5 @@
-// rows.h -- measurements, winners and runs as database rows, each with the checksum that proves it
-// is what was written.
+// rows.h -- measurements, counters, winners and runs as database rows, each with the checksum that
+// proves it is what was written.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -22,17 +22,20 @@ std::optional<std::int64_t> find_environment(SQLite::Database& database,
 // False: the row was there already.
 bool insert_run(SQLite::Database& database, const Run& run);
 bool insert_measurement(SQLite::Database& database, const StoredMeasurement& row);
+bool insert_counters(SQLite::Database& database, const StoredCounters& row);
 void replace_winner(SQLite::Database& database, const StoredWinner& row);
 void replace_progress(SQLite::Database& database, std::int64_t problem, std::int64_t environment,
                       const Progress& progress);
 
 // The column lists that the readers below expect, without a WHERE.
 extern const char* const kSelectMeasurements;
+extern const char* const kSelectCounters;
 extern const char* const kSelectWinners;
 extern const char* const kSelectRuns;
 
 // Nothing where the row is damaged.
 std::optional<StoredMeasurement> read_measurement(SQLite::Statement& row);
+std::optional<StoredCounters> read_counters(SQLite::Statement& row);
 std::optional<StoredWinner> read_winner(SQLite::Statement& row);
 Run read_run(SQLite::Statement& row);
 

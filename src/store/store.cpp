@@ -71,6 +71,15 @@ Result<void> Store::record(const Environment& environment, std::span<const Store
 
 namespace {
 
+constexpr const char* kOfProblem = "WHERE p.key = ? AND e.fingerprint = ? AND e.protocol = ?";
+
+void bind_problem(SQLite::Statement& query, const Environment& environment,
+                  const Problem& problem) {
+  query.bind(1, problem_key(problem));
+  query.bind(2, environment.fingerprint);
+  query.bind(3, environment.protocol);
+}
+
 // Up to the first row before which `stops` holds.
 template <class Row, class Read>
 std::vector<Row> read_rows(
@@ -92,12 +101,8 @@ Result<std::vector<StoredMeasurement>> Store::measurements(const Environment& en
                                                            const Problem& problem) const {
   return guarded(state_->database, [&]() -> Result<std::vector<StoredMeasurement>> {
     SQLite::Statement query(
-        state_->handle(),
-        std::string(store::kSelectMeasurements) +
-            "WHERE p.key = ? AND e.fingerprint = ? AND e.protocol = ? ORDER BY m.id");
-    query.bind(1, problem_key(problem));
-    query.bind(2, environment.fingerprint);
-    query.bind(3, environment.protocol);
+        state_->handle(), std::string(store::kSelectMeasurements) + kOfProblem + " ORDER BY m.id");
+    bind_problem(query, environment, problem);
     return read_rows<StoredMeasurement>(query, state_->damaged_rows, &store::read_measurement);
   });
 }
@@ -113,17 +118,45 @@ Result<std::vector<StoredMeasurement>> Store::all_measurements() const {
   });
 }
 
+Result<void> Store::record_counters(std::span<const StoredCounters> rows) {
+  return guarded(state_->database, [&]() -> Result<void> {
+    WriteTransaction transaction(state_->handle());
+    for (const StoredCounters& row : rows) store::insert_counters(state_->handle(), row);
+    transaction.commit();
+    return {};
+  });
+}
+
+Result<std::vector<StoredCounters>> Store::counters(const Environment& environment,
+                                                    const Problem& problem) const {
+  return guarded(state_->database, [&]() -> Result<std::vector<StoredCounters>> {
+    SQLite::Statement query(state_->handle(),
+                            std::string(store::kSelectCounters) + kOfProblem + " ORDER BY c.id");
+    bind_problem(query, environment, problem);
+    return read_rows<StoredCounters>(query, state_->damaged_rows, &store::read_counters);
+  });
+}
+
+Result<std::vector<StoredCounters>> Store::all_counters() const {
+  return guarded(state_->database, [&]() -> Result<std::vector<StoredCounters>> {
+    SQLite::Statement query(state_->handle(),
+                            std::string(store::kSelectCounters) + "ORDER BY c.id");
+    auto rows =
+        read_rows<StoredCounters>(query, state_->damaged_rows, &store::read_counters, &interrupted);
+    GEMMSMITH_CHECK(go_on("reading store " + path().string()));
+    return rows;
+  });
+}
+
 Result<std::optional<Progress>> Store::progress(const Environment& environment,
                                                 const Problem& problem) const {
   return guarded(state_->database, [&]() -> Result<std::optional<Progress>> {
     SQLite::Statement query(
         state_->handle(),
         "SELECT g.stage, g.budget, g.vendor_budget FROM progress g JOIN problem p ON p.id = "
-        "g.problem JOIN environment e ON e.id = g.environment WHERE p.key = ? AND e.fingerprint = ?"
-        " AND e.protocol = ?");
-    query.bind(1, problem_key(problem));
-    query.bind(2, environment.fingerprint);
-    query.bind(3, environment.protocol);
+        "g.problem JOIN environment e ON e.id = g.environment " +
+            std::string(kOfProblem));
+    bind_problem(query, environment, problem);
     if (!query.executeStep()) return std::optional<Progress>();
     return std::optional<Progress>(Progress{
         query.getColumn(0).getString(), query.getColumn(1).getInt(), query.getColumn(2).getInt()});
@@ -133,12 +166,8 @@ Result<std::optional<Progress>> Store::progress(const Environment& environment,
 Result<std::optional<Winner>> Store::winner(const Environment& environment,
                                             const Problem& problem) const {
   return guarded(state_->database, [&]() -> Result<std::optional<Winner>> {
-    SQLite::Statement query(state_->handle(),
-                            std::string(store::kSelectWinners) +
-                                "WHERE p.key = ? AND e.fingerprint = ? AND e.protocol = ?");
-    query.bind(1, problem_key(problem));
-    query.bind(2, environment.fingerprint);
-    query.bind(3, environment.protocol);
+    SQLite::Statement query(state_->handle(), std::string(store::kSelectWinners) + kOfProblem);
+    bind_problem(query, environment, problem);
     if (!query.executeStep()) return std::optional<Winner>();
     auto row = store::read_winner(query);
     if (!row) {

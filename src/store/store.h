@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "device/counters.h"
 #include "device/measurement.h"
 #include "problem/problem.h"
 
@@ -35,6 +36,20 @@ struct StoredMeasurement {
   Environment environment;
   std::string kernel_hash;
   Measurement measurement;
+};
+
+// Hardware counters of one launch of a config, ours or the vendor's, from a run that timed nothing.
+struct StoredCounters {
+  Environment environment;
+  Problem problem;
+  Kind kind = Kind::kKernel;  // or kVendor
+  std::string config;
+  std::string kernel_hash;  // empty for the vendor's
+  std::string run;
+  std::string chip;  // CUPTI's name: "GH100"
+  int passes = 0;
+  int kernels = 0;  // of the launch
+  CounterValues values;
 };
 
 // Who serves a problem. kLtTuned: nothing beat the tuned library by the selection rule.
@@ -92,6 +107,7 @@ struct ImportReport {
   std::int64_t runs = 0;
   std::int64_t measurements = 0;
   std::int64_t winners = 0;
+  std::int64_t counters = 0;  // launches counted
   std::int64_t already_there = 0;
 };
 
@@ -131,6 +147,13 @@ class Store {
                                                       const Problem& problem) const;
   Result<std::vector<StoredMeasurement>> all_measurements() const;
 
+  // As record(): one transaction, durable on return; a row that is there already stays.
+  Result<void> record_counters(std::span<const StoredCounters> rows);
+  // Oldest first: of several rows of one config the last is the newest.
+  Result<std::vector<StoredCounters>> counters(const Environment& environment,
+                                               const Problem& problem) const;
+  Result<std::vector<StoredCounters>> all_counters() const;
+
   Result<std::optional<Progress>> progress(const Environment& environment,
                                            const Problem& problem) const;
 
@@ -155,7 +178,8 @@ class Store {
   Result<void> set_winner(const Environment& environment, const Winner& winner,
                           const Progress& progress);
 
-  // JSON Lines: a header, then one line a run, measurement and winner. Import checks every line
+  // JSON Lines: a header, then one line a run, measurement, winner and
+  // counted launch. Import checks every line
   // before it changes anything and may be repeated. Both, and export_recording, stop when the user
   // asks (kInterrupted): nothing is then written.
   Result<void> export_json_lines(const std::filesystem::path& path) const;

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/numbers.h"
+#include "device/counter_json.h"
 #include "space/space.h"
 #include "store/rows.h"
 #include "store/state.h"
@@ -23,7 +24,7 @@ using store::WriteTransaction;
 namespace {
 
 constexpr const char* kFormat = "gemmsmith-store";
-constexpr int kFormatVersion = 1;
+constexpr int kFormatVersion = 2;  // 2 adds counters
 
 json to_json(const Environment& environment) {
   return {{"fingerprint", environment.fingerprint}, {"protocol", environment.protocol}};
@@ -61,6 +62,20 @@ json to_json(const StoredMeasurement& row) {
           {"repeats_us", m.repeats_us},
           {"compile_s", m.compile_s},
           {"detail", m.detail}};
+}
+
+json to_json(const StoredCounters& row) {
+  return {{"row", "counters"},
+          {"problem", problem_key(row.problem)},
+          {"environment", to_json(row.environment)},
+          {"kind", name(row.kind)},
+          {"config", row.config},
+          {"kernel_hash", row.kernel_hash},
+          {"run", row.run},
+          {"chip", row.chip},
+          {"passes", row.passes},
+          {"kernels", row.kernels},
+          {"figures", counters_to_json(row.values)}};
 }
 
 json to_json(const StoredWinner& row) {
@@ -154,6 +169,27 @@ class Line {
     return row;
   }
 
+  StoredCounters counters() const {
+    StoredCounters row;
+    row.environment = environment();
+    row.problem = parsed("problem", &parse_problem_key);
+    row.kind = parsed("kind", &parse_kind);
+    if (row.kind != Kind::kKernel && row.kind != Kind::kVendor)
+      throw Error{ErrorCode::kBadInput,
+                  fmt::format("kind: counters are of a kernel or vendor config, not of {}",
+                              name(row.kind))};
+    row.config = text("config");
+    row.kernel_hash = text("kernel_hash");
+    row.run = text("run");
+    row.chip = text("chip");
+    row.passes = static_cast<int>(whole(object_, "passes", std::numeric_limits<int>::max()));
+    row.kernels = static_cast<int>(whole(object_, "kernels", std::numeric_limits<int>::max()));
+    auto values = counters_from_json(object_.at("figures"));
+    if (!values) throw values.error();
+    row.values = *values;
+    return row;
+  }
+
   StoredWinner winner() const {
     StoredWinner row{environment(), {}};
     Winner& w = row.winner;
@@ -214,6 +250,7 @@ struct Imported {
   std::vector<Run> runs;
   std::vector<StoredMeasurement> measurements;
   std::vector<StoredWinner> winners;
+  std::vector<StoredCounters> counters;
 };
 
 void read_header(const Line& line) {
@@ -236,9 +273,12 @@ void read_line(std::string_view text, bool first, Imported& imported) {
     imported.measurements.push_back(line.measurement());
   else if (row == "winner")
     imported.winners.push_back(line.winner());
+  else if (row == "counters")
+    imported.counters.push_back(line.counters());
   else
-    throw Error{ErrorCode::kBadInput,
-                fmt::format("row: unknown '{}', expected run, measurement or winner", row)};
+    throw Error{
+        ErrorCode::kBadInput,
+        fmt::format("row: unknown '{}', expected run, measurement, winner or counters", row)};
 }
 
 Result<Imported> read_lines(const std::string& text, const std::string& file) {
@@ -265,16 +305,21 @@ Result<Imported> read_lines(const std::string& text, const std::string& file) {
   return imported;
 }
 
-// A measurement whose run no line describes would break the reference; name it instead.
+// A row whose run no line describes would break the reference; name it instead.
 Result<void> check_runs(SQLite::Database& handle, const Imported& imported,
                         const std::string& file) {
-  for (const StoredMeasurement& row : imported.measurements) {
+  const auto check = [&](const char* what, const Problem& problem,
+                         const std::string& run) -> Result<void> {
     SQLite::Statement query(handle, "SELECT 1 FROM run WHERE id = ?");
-    query.bind(1, row.measurement.run);
-    if (!query.executeStep())
-      return fail(ErrorCode::kBadInput, "{}: a measurement of {} names run '{}', which has no line",
-                  file, describe(row.measurement.problem), row.measurement.run);
-  }
+    query.bind(1, run);
+    if (query.executeStep()) return {};
+    return fail(ErrorCode::kBadInput, "{}: a {} of {} names run '{}', which has no line", file,
+                what, describe(problem), run);
+  };
+  for (const StoredMeasurement& row : imported.measurements)
+    GEMMSMITH_CHECK(check("measurement", row.measurement.problem, row.measurement.run));
+  for (const StoredCounters& row : imported.counters)
+    GEMMSMITH_CHECK(check("row of counters", row.problem, row.run));
   return {};
 }
 
@@ -284,6 +329,7 @@ Result<void> Store::export_json_lines(const std::filesystem::path& path) const {
   GEMMSMITH_TRY(const auto all_runs, runs());
   GEMMSMITH_TRY(const auto all_rows, all_measurements());
   GEMMSMITH_TRY(const auto all_winners, winners());
+  GEMMSMITH_TRY(const auto counted, all_counters());
   std::string text = json{{"format", kFormat}, {"version", kFormatVersion}}.dump() + '\n';
   // Texts come from libraries and compilers: bytes that are no UTF-8 are replaced, not fatal.
   const auto add = [&](const json& object) {
@@ -295,6 +341,7 @@ Result<void> Store::export_json_lines(const std::filesystem::path& path) const {
     add(to_json(row));
   }
   for (const StoredWinner& row : all_winners) add(to_json(row));
+  for (const StoredCounters& row : counted) add(to_json(row));
   return write_file_atomic(path, text);
 }
 
@@ -315,6 +362,8 @@ Result<ImportReport> Store::import_json_lines(const std::filesystem::path& path)
       GEMMSMITH_CHECK(go_on("importing " + path.string()));  // which rolls back
       count(store::insert_measurement(handle, row), report.measurements);
     }
+    for (const StoredCounters& row : imported.counters)
+      count(store::insert_counters(handle, row), report.counters);
     for (const StoredWinner& row : imported.winners) {
       // What was tuned here stays: an import fills gaps.
       const auto problem = store::problem_id(handle, row.winner.problem);

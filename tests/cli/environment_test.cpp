@@ -143,7 +143,7 @@ class BadStore : public testing::Test {
 TEST_F(BadStore, OfANewerVersion) {
   SQLite::Database(path_, SQLite::OPEN_READWRITE).exec("PRAGMA user_version=7");
   expect_refused(
-      "written by a newer gemmsmith (schema 7, this one knows up to 1); upgrade gemmsmith or "
+      "written by a newer gemmsmith (schema 7, this one knows up to 2); upgrade gemmsmith or "
       "choose "
       "another file");
 }

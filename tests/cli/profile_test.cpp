@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
                 2},
         Refused{"choices",
                 {"--choices", "/nonexistent.csv"},
-                "cannot read /nonexistent.csv: No such file or directory",
+                "cannot open /nonexistent.csv: No such file or directory",
                 2}),
     [](const auto& tested) { return std::string(tested.param.label); });
 
@@ -117,11 +117,34 @@ std::vector<cli::Profile> two_profiles() {
 
 TEST(ProfileTable, IsABlockAShapeForPeople) {
   EXPECT_EQ(cli::render_profiles(two_profiles(), OutputFormat::kText),
-            "4096_4096_64                     target  ours          lt_tuned\n"
-            "time us                                  20.000        20.000\n"
-            "times as fast as lt_tuned                1.250         1.250\n"
-            "SM throughput (its busiest pipe) %  > 85 %  40.2 not met  -\n"
-            "");
+            R"(4096_4096_64                        target  ours          lt_tuned
+time us                                     20.000        20.000
+times as fast as lt_tuned                   1.250         1.250
+SM throughput (its busiest pipe) %  > 85 %  40.2 not met  -
+bank conflicts %                    < 5 %   -             -
+L2 hits %                           > 90 %  -             -
+DRAM throughput %                   < 80 %  72.0 met      -
+occupancy %                         > 50 %  -             -
+IPC                                 > 2     1.5 not met   -
+tensor pipe %                               40.2          -
+issue slots %                               10.0          -
+shared-memory pipe %                        20.0          -
+L2 sectors % of peak                        -             -
+L2 read hits %                              -             -
+reads served by L2 %                        -             -
+DRAM read MiB                               3.00          -
+DRAM written MiB                            -             -
+least that must move MiB                    33.00         33.00
+SMs with work %                             -             -
+CTAs                                        -             -
+alone, L2 empty, us                         -             -
+power W                                     481           -
+energy uJ                                   -             -
+SM clock MHz                                -             -
+throttled by                                none          -
+ours sm90_ws:w2: limited by dram: device memory is at 72 % of its peak
+lt_tuned cublaslt:a66: limited by unknown: no hardware counters
+)");
 }
 
 TEST(ProfileTable, IsARowAKernelForMachines) {

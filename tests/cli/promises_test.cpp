@@ -39,6 +39,11 @@ TEST(Promises, TunerAndCompilerStayBelowHalfAGigabyte) {
                   {{"GEMMSMITH_CACHE_DIR", folder}})
           .exit_code,
       0);
+  // A whole space, whose texts were once held together: gigabytes.
+  EXPECT_EQ(run_program({"compile", "--target", "sm_80", "--csv"},
+                        {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC}, {"HOME", std::nullopt}})
+                .exit_code,
+            0);
   rusage usage{};
   ASSERT_EQ(getrusage(RUSAGE_CHILDREN, &usage), 0);
   EXPECT_LT(usage.ru_maxrss, 500'000) << "kB, of the largest program that these tests ran";

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "cli/run_program.h"
@@ -33,6 +35,70 @@ TEST(Compile, ATargetNamedTwiceIsCompiledOnce) {
                   {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC}});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2) << result.out;
+}
+
+// The kinds of kernels that a command compiled, as type,acc,layout.
+std::set<std::string> kinds_of(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "compile");
+  arguments.insert(arguments.end(), {"--target", "sm_80", "--csv"});
+  const ProgramResult result = run_program(arguments, {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC}});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  std::set<std::string> kinds;
+  std::istringstream lines(result.out);
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    const std::size_t begin = line.find(',') + 1;
+    kinds.insert(line.substr(begin, line.find(",sm_80") - begin));
+  }
+  return kinds;
+}
+
+TEST(Compile, EveryTypeAndLayoutIsOneCommand) {
+  EXPECT_EQ(kinds_of({"--config", "sm80_mma:l1", "--all-types", "--all-layouts"}),
+            (std::set<std::string>{"f16,f32,tn", "f16,f32,nn", "f16,f32,nt", "f16,f32,tt",
+                                   "bf16,f32,tn", "bf16,f32,nn", "bf16,f32,nt", "bf16,f32,tt",
+                                   "f16,f16,tn", "f16,f16,nn", "f16,f16,nt", "f16,f16,tt"}));
+}
+
+// What a batch's kernel is called in the failure to repeat tells that it was compiled as one.
+TEST(Compile, BatchesHaveKernelsOfTheirOwn) {
+  const ProgramResult result =
+      run_program({"compile", "--config", "sm80_mma", "--target", "sm_80", "--batch", "8"},
+                  {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC}, {"FAKE_NVRTC_ERROR", "no"}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.err.find("gemmsmith compile --target sm_80 --type f16 --acc f32 --layout tn "
+                            "--batch 2 --config sm80_mma\nno\n"),
+            std::string::npos)
+      << result.err;
+}
+
+// Once the list's types gave way to the flags' defaults, and what tune asked for was not there.
+TEST(Compile, AShapesTypeIsTheLists) {
+  const std::string list = fresh_folder() + "/list.csv";
+  std::ofstream(list) << "m,n,k,type\n64,64,64,bf16\n";
+  EXPECT_EQ(kinds_of({"--shapes", list, "--ranked", "2"}), std::set<std::string>{"bf16,f32,tn"});
+}
+
+TEST(Compile, SaysWhatAKernelTookUnlessItWasThere) {
+  const Variables variables = {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC},
+                               {"GEMMSMITH_CACHE_DIR", fresh_folder()}};
+  const auto talk_of = [&](const char* second) {
+    const ProgramResult result =
+        run_program({"compile", "--target", "sm_80", "--config", "sm80_mma", "--config", second,
+                     "--compile-threads", "3"},
+                    variables);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.err.substr(result.err.rfind("2 kernels"));
+  };
+  // The fake takes no time.
+  EXPECT_EQ(talk_of("sm80_mma:s4"),
+            "2 kernels, 0 rejected after compiling; 2 compiled now on 3 threads: median 0.00 s, "
+            "longest 0.00 s\n");
+  EXPECT_EQ(talk_of("sm80_mma:m128"),
+            "2 kernels, 0 rejected after compiling; 1 compiled now on 3 threads: median 0.00 s, "
+            "longest 0.00 s\n");
+  EXPECT_EQ(talk_of("sm80_mma:m128"), "2 kernels, 0 rejected after compiling\n");
 }
 
 TEST(Space, WhyNamesTheRule) {
@@ -183,6 +249,53 @@ TEST(Info, AnswersWithoutAGpuAndShowsOrigins) {
             (std::pair<std::string, std::string>{"cuda:3", "environment GEMMSMITH_DEVICE"}));
   EXPECT_EQ(rows["workspace_mib"].second, "default");
   EXPECT_EQ(rows["devices"].first.rfind("none: ", 0), 0U) << rows["devices"].first;
+  EXPECT_EQ(rows["cublaslt"].first, "not looked for: of use with a GPU only");
+}
+
+// Places that nobody set are named, and the folder that a variable chose is not said to be
+// another's.
+TEST(Info, NamesThePlacesInForce) {
+  const auto rows_with = [](const Variables& environment) {
+    const ProgramResult result = run_program({"info", "--json"}, environment);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    std::map<std::string, std::pair<std::string, std::string>> rows;
+    for (const auto& row : nlohmann::json::parse(result.out))
+      rows[row["what"]] = {row["value"], row["origin"]};
+    return rows;
+  };
+  using Row = std::pair<std::string, std::string>;
+  auto rows = rows_with({{"XDG_CACHE_HOME", "/c"}, {"XDG_DATA_HOME", "/d"}});
+  EXPECT_EQ(rows["cache_dir"], (Row{"/c/gemmsmith", "default"}));
+  EXPECT_EQ(rows["store"], (Row{"/d/gemmsmith/winners.db", "default"}));
+  rows = rows_with({{"GEMMSMITH_CACHE_DIR", "/mine"}, {"GEMMSMITH_STORE", "/s.db"}});
+  EXPECT_EQ(rows["cache_dir"], (Row{"/mine", "environment GEMMSMITH_CACHE_DIR"}));
+  EXPECT_EQ(rows["store"], (Row{"/s.db", "environment GEMMSMITH_STORE"}));
+  rows = rows_with(
+      {{"HOME", std::nullopt}, {"XDG_CACHE_HOME", std::nullopt}, {"XDG_DATA_HOME", std::nullopt}});
+  EXPECT_EQ(rows["cache_dir"], (Row{"none: HOME is not set", "default"}));
+  EXPECT_EQ(rows["store"], (Row{"none: HOME is not set", "default"}));
+}
+
+TEST(Info, LooksForTheLibrariesOfAGpu) {
+  const auto value_of = [](const std::string& what, const Variables& environment) {
+    Variables all = {{"GEMMSMITH_LIBCUDA", GEMMSMITH_FAKE_DRIVER}};
+    all.insert(all.end(), environment.begin(), environment.end());
+    const ProgramResult result = run_program({"info", "--json"}, all);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    for (const auto& row : nlohmann::json::parse(result.out))
+      if (row["what"] == what) return row["value"].get<std::string>();
+    return std::string("no such row");
+  };
+  const std::string library = GEMMSMITH_FAKE_CUBLASLT;
+  EXPECT_EQ(value_of("devices", {}).rfind("cuda:0 ", 0), 0U);
+  EXPECT_NE(value_of("cublaslt", {{"GEMMSMITH_CUBLASLT", library}}).find(" (" + library + ")"),
+            std::string::npos);
+  EXPECT_EQ(value_of("cublaslt", {{"GEMMSMITH_CUBLASLT", "/nonexistent.so"}})
+                .rfind("none: cannot load cuBLASLt: looked for /nonexistent.so", 0),
+            0U)
+      << value_of("cublaslt", {{"GEMMSMITH_CUBLASLT", "/nonexistent.so"}});
+  EXPECT_EQ(value_of("nvml", {{"GEMMSMITH_NVML", "/nonexistent.so"}}),
+            "none: measurements come without clocks and power");
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ RC_GTEST_PROP(Recording, WritingWhatWasReadChangesNothing,
     row.setting = static_cast<Setting>(seed[5] % 2);
     row.stage = static_cast<Stage>(seed[4] % 2);
     row.cache = static_cast<CacheState>(seed[3] % 2);
-    row.median_us = seed[0] * 1e4 / (1 + seed[1]);
+    row.median_us = (1 + seed[0]) * 1e4 / (1 + seed[1]);
     row.ratio = seed[2] / 3.0;
     row.repeats_us.assign(seed[5] % 7, seed[4] / 7.0);
     rows.push_back(row);
@@ -130,6 +130,7 @@ TEST(Recording, BadRowsAreNamedByFileLineAndColumn) {
   expect("kernel", "kernal", "x.csv:3: kind: " + parse_kind("kernal").error().what);
   expect("r1,", "r;1,", "x.csv:3: run: 'r;1' holds a semicolon, a quote or a line break");
   expect("2.3457", "-1", "x.csv:3: median_us: '-1' is negative");
+  expect("2.3457", "0", "x.csv:3: median_us: '0': a status of ok needs a time above 0");
   expect("2.3457", "nan", "x.csv:3: median_us: 'nan' is not a finite number");
   expect("2.346;2.3", "2.346;;2.3", "x.csv:3: repeats_us: '' is not a finite number");
   expect(",0.612", "", "x.csv:3: 21 fields, expected 22");

@@ -57,7 +57,7 @@ TEST(FieldReports, N1_N2_NoCompilerOnPathIsEverRun) {
   EXPECT_FALSE(fs::exists(folder + "/ran"));
 }
 
-// N3: what the compiler says is shown with a line that repeats it; an empty cubin never gets on.
+// N3: what the compiler says is shown with a line that repeats it.
 TEST(FieldReports, N3_TheCompilersWordsAreShown) {
   const std::string words = "sm90_ws.cu(12): error: identifier \"__nv_fancy\" is undefined";
   const ProgramResult result =
@@ -70,6 +70,25 @@ TEST(FieldReports, N3_TheCompilersWordsAreShown) {
             std::string::npos)
       << result.err;
   EXPECT_NE(result.out.find("compile"), std::string::npos) << result.out;
+}
+
+// N3: success without code is a kernel that does not compile, each time anew: it would surface as
+// an invalid image.
+TEST(FieldReports, N3_AnEmptyCubinIsAnError) {
+  const std::string folder = fresh_folder();
+  for (int run = 0; run < 2; ++run) {
+    const ProgramResult result =
+        run_program({"compile", "--config", "sm80_mma", "--target", "sm_80", "--csv"},
+                    {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC},
+                     {"GEMMSMITH_CACHE_DIR", folder},
+                     {"FAKE_NVRTC_EMPTY", "1"}});
+    EXPECT_EQ(result.exit_code, 1) << result.out;
+    EXPECT_NE(result.out.find("sm80_mma,f16,f32,tn,sm_80,compile,"), std::string::npos)
+        << result.out;
+    EXPECT_NE(result.err.find("NVRTC reported success and gave no code for sm_80"),
+              std::string::npos)
+        << result.err;
+  }
 }
 
 // N4: what a target cannot run is not in its space, and the rule is named.
@@ -134,8 +153,8 @@ TEST(FieldReports, N7_VisibleDevicesMayBeAnyText) {
         {"info"},
         {{"GEMMSMITH_LIBCUDA", GEMMSMITH_FAKE_DRIVER}, {"CUDA_VISIBLE_DEVICES", visible}});
     EXPECT_EQ(result.exit_code, 0) << visible << result.err;
-    EXPECT_EQ(result.out.substr(0, result.out.find("kernel cache")),
-              plain.out.substr(0, plain.out.find("kernel cache")))
+    EXPECT_EQ(result.out.substr(0, result.out.find("cache_dir")),
+              plain.out.substr(0, plain.out.find("cache_dir")))
         << visible;
   }
   for (const auto& entry : fs::recursive_directory_iterator(GEMMSMITH_SOURCE_DIR "/src")) {

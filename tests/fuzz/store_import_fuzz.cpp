@@ -29,9 +29,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!imported) {
     fuzz::require(imported.error().code == ErrorCode::kBadInput,
                   "a bad import is bad input: " + imported.error().what);
-    fuzz::require(
-        store->runs()->empty() && store->winners()->empty() && store->all_measurements()->empty(),
-        "a bad import changes nothing");
+    fuzz::require(store->runs()->empty() && store->winners()->empty() &&
+                      store->all_measurements()->empty() && store->all_counters()->empty(),
+                  "a bad import changes nothing");
     return 0;
   }
   const auto exported = folder / "exported.jsonl";
@@ -39,9 +39,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(store->damaged_rows() == 0, "an imported row has a right checksum");
   const auto again = store->import_json_lines(exported);
   fuzz::require(again.has_value(), "an export is importable: " + (again ? "" : again.error().what));
-  fuzz::require(again->runs + again->measurements + again->winners == 0,
+  fuzz::require(again->runs + again->measurements + again->winners + again->counters == 0,
                 "importing one's own export adds nothing");
-  if (imported->runs + imported->measurements + imported->winners > 0) {
+  if (imported->runs + imported->measurements + imported->winners + imported->counters > 0) {
     store.reset();
     store = fresh_store(folder / "store.db");
   }

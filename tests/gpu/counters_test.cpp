@@ -5,6 +5,9 @@
 #include "measure/bench.h"
 #include "measure/targets.h"
 #include "policy/analytic_ranker.h"
+#include "search/counting.h"
+#include "search/judgement.h"
+#include "support/scratch.h"
 
 namespace gemmsmith {
 namespace {
@@ -81,7 +84,8 @@ TEST_F(CountersTest, CountsRepeat) {
   ASSERT_TRUE(two);
   for (const Counter counter : {Counter::kCtas, Counter::kWgmmaInstructions})
     EXPECT_EQ(one->values[counter], two->values[counter]);
-  EXPECT_NEAR(*l2_hit_percent(one->values), *l2_hit_percent(two->values), 2);
+  // Which of two CTAs that share rows asks first differs: 2.3 points were seen.
+  EXPECT_NEAR(*l2_hit_percent(one->values), *l2_hit_percent(two->values), 4);
 }
 
 TEST_F(CountersTest, CublasIsCountedAlike) {
@@ -91,6 +95,49 @@ TEST_F(CountersTest, CublasIsCountedAlike) {
     EXPECT_GE(report->kernels, 1) << name(kind);
     EXPECT_GT(*report->values[Counter::kTensorPercent], 5) << name(kind);
   }
+}
+
+// tune --counters: the finalists are counted by a process that times nothing, beside times that
+// another took, and judged.
+TEST_F(CountersTest, TunedFinalistsAreCountedAfterwards) {
+  const testing::ScratchFolder folder;
+  auto store = Store::open(folder / "s.db", Store::Mode::kReadWrite);
+  ASSERT_TRUE(store) << store.error().what;
+  TunerOptions options;
+  options.budget = 6;
+  options.vendor_budget = 2;
+  const std::vector<Problem> problems = {problem_};
+  const auto tuned = tune(*bench_, *store, problems, options);
+  ASSERT_TRUE(tuned) << tuned.error().what;
+  ASSERT_EQ(tuned->count(Outcome::kTuned), 1);
+  const Environment environment = environment_of(*bench_);
+  bench_.reset();
+  const auto factory = [](int) { return open_bench("cuda:0", {}); };
+  const auto counted = count_finalists(factory, *store, environment, problems, options);
+  ASSERT_TRUE(counted) << counted.error().what;
+  if (!counted->unavailable.empty()) GTEST_SKIP() << counted->unavailable;
+  for (const auto& [reason, launches] : counted->failed)
+    ADD_FAILURE() << launches << ": " << reason;
+  const auto counters = store->counters(environment, problem_);
+  const auto rows = store->measurements(environment, problem_);
+  const auto winner = store->winner(environment, problem_);
+  ASSERT_TRUE(counters && rows && winner && *winner);
+  EXPECT_EQ(static_cast<int>(counters->size()), counted->counted);
+  EXPECT_GE(counters->size(), 3U) << "two finalists of ours and lt_tuned's algorithm";
+  bool has_plan = false;
+  for (const StoredCounters& row : *counters) {
+    has_plan = has_plan || row.config == (*winner)->config;
+    for (const CounterTarget& target : counter_targets())
+      EXPECT_TRUE(target.figure(row.values)) << row.config << ": " << target.name;
+    const auto policy = monitor::parse_policy(monitor::default_policy_text(), "built in");
+    ASSERT_TRUE(policy) << policy.error().what;
+    const Judgement judgement = judge(*policy, row.values);
+    EXPECT_EQ(judgement.judged, 1) << "l2_miss_pct alone is counted";
+    fmt::print("{}: L2 hits {:.1f} %, policy {}\n", row.config, *l2_hit_percent(row.values),
+               judgement.text);
+  }
+  EXPECT_TRUE(has_plan);
+  for (const StoredMeasurement& row : *rows) EXPECT_NE(row.measurement.run, counted->run);
 }
 
 TEST_F(CountersTest, PowerAndClocksAreRead) {
@@ -103,8 +150,8 @@ TEST_F(CountersTest, PowerAndClocksAreRead) {
   ASSERT_TRUE(load->power_w);
   EXPECT_GT(*load->power_w, 50);
   EXPECT_LT(*load->power_w, 1.1 * load->power_limit_w.value_or(1e4));
-  // Energy a launch is power for a launch's time, apart from the gaps between slices.
-  EXPECT_NEAR(*load->energy_uj / (*load->power_w * load->us), 1, 0.2);
+  // Energy a launch is power for a launch's time: the GPU never idles between slices.
+  EXPECT_NEAR(*load->energy_uj / (*load->power_w * load->us), 1, 0.1);
   fmt::print("{:.2f} us, {:.0f} W, {:.1f} uJ, {:.0f} MHz\n", load->us, *load->power_w,
              *load->energy_uj, load->sm_clock_mhz.value_or(0));
 }

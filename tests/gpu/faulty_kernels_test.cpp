@@ -23,7 +23,10 @@ const std::map<std::string, Config>& faulty() {
       {"out_of_bounds", gpu::naive_stand_in(16, 0)},
       {"input_writer", gpu::naive_stand_in(32, 0)},
       {"nondeterministic", gpu::naive_stand_in(1, 1)},
-      {"wrong_last_matrix", gpu::naive_stand_in(2, 1)}};
+      {"wrong_last_matrix", gpu::naive_stand_in(2, 1)},
+      {"zeros", gpu::naive_stand_in(4, 1)},
+      {"swapped_rows", gpu::naive_stand_in(8, 1)},
+      {"lazy", gpu::naive_stand_in(16, 1)}};
   return configs;
 }
 
@@ -133,6 +136,16 @@ TEST_F(FaultyKernelsTest, WrongInTheLastMatrixOfABatch) {
   expect(kOfBatches, Status::kWrong, "integers: 1 of 576000 elements wrong");
 }
 TEST_F(FaultyKernelsTest, Wrong) { expect("wrong", Status::kWrong, "integers"); }
+// O8: nothing at all, and the right numbers in wrong places.
+TEST_F(FaultyKernelsTest, WritingZeros) { expect("zeros", Status::kWrong, "integers"); }
+TEST_F(FaultyKernelsTest, ExchangingTwoRows) { expect("swapped_rows", Status::kWrong, "integers"); }
+// O9: right while it is verified, idle while it is timed. What was timed is looked at.
+TEST_F(FaultyKernelsTest, WorkingOnlyWhileWatched) {
+  const Measurement& row = rows_[to_text(faulty().at("lazy"))];
+  EXPECT_EQ(row.status, Status::kWrong) << row.detail;
+  EXPECT_TRUE(row.detail.starts_with("while timed: element ")) << row.detail;
+  fmt::print("lazy: status={} detail={}\n", name(row.status), row.detail);
+}
 TEST_F(FaultyKernelsTest, Hanging) { expect("hang", Status::kTimeout, "killed"); }
 TEST_F(FaultyKernelsTest, Faulting) {
   expect("fault", Status::kFault, "CUDA_ERROR_ILLEGAL_ADDRESS");

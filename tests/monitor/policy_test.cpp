@@ -127,8 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"no_toml", "above = 20", "above 20",
               "p.toml:4:1: 'above 20': expected [[rule]] or name = value"},
         Wrong{"twice", "after = 4", "above = 4",
-              "p.toml:5:1: Error while parsing key-value pair: cannot redefine existing integer "
-              "'above'"}),
+              "p.toml:5:1: 'above': expected each key once in a rule"}),
     [](const auto& tested) { return std::string(tested.param.label); });
 
 TEST(MonitorPolicy, RulesNeedNamesOfTheirOwn) {

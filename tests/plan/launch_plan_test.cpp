@@ -455,7 +455,7 @@ TEST_F(Launching, CtasThatMeetAreLaunchedCooperatively) {
 
 // The space cannot know how many registers a kernel takes; the driver does.
 TEST_F(Launching, CtasThatMeetMustFitAtOnce) {
-  auto plan = plan_of("sm90_ws:w2.m128.n128.s3.e1.sp2.sk16", problem_of(512, 512, 16384));
+  auto plan = plan_of("sm90_ws:e1.sp2.sk4", problem_of(512, 512, 16384));
   ASSERT_TRUE(plan) << plan.error().what;
   const auto prepared = prepare(driver_, *plan, function_of("fake sm90_ws"));
   ASSERT_FALSE(prepared);

@@ -94,4 +94,23 @@ Result<std::vector<Measurement>> FakeBench::finals(const Problem& problem,
   return rows;
 }
 
+Result<CounterReport> FakeBench::count(const Problem& problem, const Subject& subject,
+                                       CounterScope) {
+  if (before) GEMMSMITH_CHECK(before(problem, "count"));
+  if (!subject.config) return fail(ErrorCode::kUnsupported, "a launch without a config");
+  const std::string text = to_text(*subject.config);
+  ++counted[shape_name(problem) + " " + text];
+  CounterReport report;
+  report.chip = "GH100";
+  report.passes = 2;
+  report.kernels = 1;
+  report.values[Counter::kIpc] = 1.5;
+  report.values[Counter::kDramPercent] = static_cast<double>(hash64(text) % 100);
+  if (const auto found = uncountable.find(text); found != uncountable.end()) {
+    report.status = Status::kLaunch;
+    report.detail = found->second;
+  }
+  return report;
+}
+
 }  // namespace gemmsmith

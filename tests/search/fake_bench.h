@@ -22,6 +22,8 @@ class FakeBench : public Bench {
                                           Setting setting) override;
   Result<std::vector<Measurement>> finals(const Problem& problem,
                                           std::span<const Config> configs) override;
+  Result<CounterReport> count(const Problem& problem, const Subject& subject,
+                              CounterScope scope) override;
   std::string conditions() const override { return R"({"clock_mhz":1980})"; }
 
   // The paired ratio of a config; replace to script a story.
@@ -31,6 +33,9 @@ class FakeBench : public Bench {
   std::set<std::string> broken;          // configs whose status is wrong
   std::set<std::string> broken_between;  // configs that fail between foreign kernels
 
+  std::map<std::string, std::string> uncountable;  // config -> why its launch fails
+
+  std::map<std::string, int> counted;    // problem and config -> times
   std::map<std::string, int> screened;   // problem and config -> times, back to back
   std::map<std::string, int> semifinal;  // the same between foreign kernels
   double lt_tuned_us = 10;

@@ -8,7 +8,8 @@ namespace gemmsmith {
 namespace {
 
 TEST(RunId, CarriesItsPurpose) {
-  for (const RunPurpose purpose : {RunPurpose::kTune, RunPurpose::kRetest, RunPurpose::kConfirm})
+  for (const RunPurpose purpose :
+       {RunPurpose::kTune, RunPurpose::kRetest, RunPurpose::kConfirm, RunPurpose::kCount})
     EXPECT_EQ(run_purpose(make_run_id(purpose)), purpose);
   EXPECT_EQ(run_purpose("h200-first-night"), RunPurpose::kTune);
 }

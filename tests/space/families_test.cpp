@@ -184,7 +184,9 @@ TEST(Sm90Ws, ASplitThroughTheWorkspaceFitsTheDeviceAtOnce) {
   const Problem problem = problem_of(512, 512, 16384);
   EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s6.e1.sp2.sk8", problem), "legal");
   EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s6.e1.sp2.sk10", problem), "split_ctas_fit_at_once");
-  EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s3.e1.sp2.sk10", problem), "legal") << "two an SM";
+  EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s3.e1.sp2.sk10", problem), "split_ctas_fit_at_once")
+      << "two would fit but for their 18 warps, five of them on one quarter's registers";
+  EXPECT_EQ(broken("sm90_ws:e1.sp2.sk6", problem), "legal") << "64 tiles, three CTAs an SM";
   EXPECT_EQ(broken("sm90_ws:w2.m128.n128.s6.e1.sp2.sk8.ps1", problem), "split_is_not_persistent");
   // A staging or exchange area would not leave room for these.
   EXPECT_EQ(broken("sm90_ws:w2.m128.n256.s4.e1.sp2.sk12", problem), "legal");

@@ -94,6 +94,22 @@ TEST_F(DamageTest, AChangedFigureIsLeftOut) {
   EXPECT_EQ(store.damaged_rows(), 2);
 }
 
+TEST_F(DamageTest, AChangedCounterIsLeftOut) {
+  {
+    Store store = must_open(file("whole.db"));
+    const std::vector<StoredCounters> rows = {counters_of(problem_of(64), "sm90_ws:n1", "r1"),
+                                              counters_of(problem_of(64), "sm90_ws:n2", "r1")};
+    ASSERT_TRUE(store.record_counters(rows));
+  }
+  SQLite::Database(file("whole.db").string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE counters SET figures = '{\"ipc\":4}' WHERE config = 'sm90_ws:n2'");
+  Store store = must_open(file("whole.db"));
+  const auto rows = must(store.all_counters());
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].config, "sm90_ws:n1");
+  EXPECT_EQ(store.damaged_rows(), 1);
+}
+
 TEST_F(DamageTest, TheMessageNamesTheWayOut) {
   std::string changed = bytes_;
   // The root page of the schema's second table: pages are 4096 bytes.

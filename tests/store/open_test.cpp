@@ -67,12 +67,43 @@ TEST_F(StoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   SQLite::Database(file().string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=7");
   const std::string expected =
       "store " + file().string() +
-      ": written by a newer gemmsmith (schema 7, this one knows up to 1); upgrade gemmsmith or "
+      ": written by a newer gemmsmith (schema 7, this one knows up to 2); upgrade gemmsmith or "
       "choose another file";
   EXPECT_EQ(open_error(file(), Mode::kReadWrite), expected);
   EXPECT_EQ(open_error(file(), Mode::kReadOnly), expected);
   SQLite::Database database(file().string(), SQLite::OPEN_READONLY);
   EXPECT_EQ(database.execAndGet("SELECT count(*) FROM measurement").getInt(), 3);
+}
+
+// The schema's first version had no counters; nothing else has changed since.
+void make_first_version(const std::filesystem::path& path) {
+  SQLite::Database database(path.string(), SQLite::OPEN_READWRITE);
+  database.exec("DROP TABLE counters");
+  database.exec("PRAGMA user_version=1");
+}
+
+TEST_F(StoreTest, BringsTheFirstSchemaForwardAndKeepsItsRows) {
+  fill(file(), 3);
+  make_first_version(file());
+  Store store = must_open(file());
+  EXPECT_EQ(must(store.all_measurements()).size(), 3U);
+  EXPECT_EQ(must(store.winners()).size(), 1U);
+  EXPECT_EQ(must(store.all_counters()).size(), 0U);
+  const StoredCounters row = counters_of(problem_of(64), kWinnerConfig, "r1");
+  ASSERT_TRUE(store.record_counters({&row, 1}));
+  EXPECT_EQ(must(must_open(file(), Mode::kReadOnly).all_counters()).size(), 1U);
+  EXPECT_EQ(store.damaged_rows(), 0);
+}
+
+TEST_F(StoreTest, AnOlderSchemaThatIsOnlyReadIsRefusedAndLeftAlone) {
+  fill(file(), 3);
+  make_first_version(file());
+  EXPECT_EQ(open_error(file(), Mode::kReadOnly),
+            "store " + file().string() +
+                ": schema 1 is older than this gemmsmith's 2; tune with it or import into it once "
+                "to bring it forward");
+  SQLite::Database database(file().string(), SQLite::OPEN_READONLY);
+  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 1);
 }
 
 TEST_F(StoreTest, RefusesAnotherProgramsDatabase) {

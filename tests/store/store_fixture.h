@@ -19,6 +19,8 @@ inline const std::string kWinnerConfig = "sm80_mma:m16.n16.wm1.wn1.s2.g1";
 Problem problem_of(std::int64_t m, std::int64_t n = 64, std::int64_t k = 64);
 Run run_of(const std::string& id);
 StoredMeasurement row_of(const Problem& problem, const std::string& config, const std::string& run);
+StoredCounters counters_of(const Problem& problem, const std::string& config,
+                           const std::string& run);
 Winner winner_of(const Problem& problem, const std::string& config, const std::string& run);
 
 // The value, where a test goes on only with one; by value, so that a loop may run over it.

@@ -73,6 +73,46 @@ TEST_F(StoreTest, RecordingTwiceChangesNothing) {
   EXPECT_EQ(rows[0].measurement.median_us, 3.14159);
 }
 
+TEST_F(StoreTest, KeepsEveryFieldOfCounters) {
+  Store store = must_open(file());
+  ASSERT_TRUE(store.start_run(run_of("r1")));
+  StoredCounters row = counters_of(problem_of(64), "sm90_ws", "r1");
+  double value = 0.1;
+  for (const CounterRow& counter : counter_table()) row.values[counter.counter] = value += 1.7;
+  row.values[Counter::kStallWgmma].reset();
+  StoredCounters other = counters_of(problem_of(128), "cublaslt:a66", "r1");
+  other.kind = Kind::kVendor;
+  ASSERT_TRUE(store.record_counters(std::vector{row, other}));
+  const auto rows = must(store.counters(kH200, problem_of(64)));
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].environment, kH200);
+  EXPECT_EQ(rows[0].problem, row.problem);
+  EXPECT_EQ(rows[0].kind, Kind::kKernel);
+  EXPECT_EQ(rows[0].config, "sm90_ws");
+  EXPECT_EQ(rows[0].kernel_hash, "hash-of-sm90_ws");
+  EXPECT_EQ(rows[0].run, "r1");
+  EXPECT_EQ(rows[0].chip, "GH100");
+  EXPECT_EQ(rows[0].passes, 2);
+  EXPECT_EQ(rows[0].kernels, 1);
+  EXPECT_EQ(rows[0].values, row.values);
+  EXPECT_EQ(must(store.all_counters()).size(), 2U);
+  EXPECT_EQ(must(store.all_counters())[1].kind, Kind::kVendor);
+}
+
+TEST_F(StoreTest, CountersOfOneRunAreRecordedOnce) {
+  Store store = must_open(file());
+  ASSERT_TRUE(store.start_run(run_of("r1")));
+  ASSERT_TRUE(store.start_run(run_of("r2")));
+  StoredCounters row = counters_of(problem_of(64), "sm90_ws", "r1");
+  ASSERT_TRUE(store.record_counters({&row, 1}));
+  row.values[Counter::kIpc] = 3;
+  ASSERT_TRUE(store.record_counters({&row, 1}));
+  EXPECT_EQ(must(store.all_counters()).at(0).values[Counter::kIpc], 1.125);
+  row.run = "r2";
+  ASSERT_TRUE(store.record_counters({&row, 1}));
+  EXPECT_EQ(must(store.all_counters()).size(), 2U);
+}
+
 // field-reports L3: one field of the key changed at a time gives an entry of its own.
 TEST_F(StoreTest, EveryFieldOfTheKeySeparatesResults) {
   const StoredMeasurement base = row_of(problem_of(64), "sm90_ws", "r1");

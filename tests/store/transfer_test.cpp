@@ -15,6 +15,8 @@ namespace {
 TEST_F(StoreTest, ExportAndImportGiveTheSameStore) {
   fill(file("a.db"), 5);
   Store a = must_open(file("a.db"));
+  const StoredCounters counted = counters_of(problem_of(64), kWinnerConfig, "r1");
+  ASSERT_TRUE(a.record_counters({&counted, 1}));
   ASSERT_TRUE(a.export_json_lines(file("a.jsonl")));
   Store b = must_open(file("b.db"));
   const auto report = b.import_json_lines(file("a.jsonl"));
@@ -22,14 +24,17 @@ TEST_F(StoreTest, ExportAndImportGiveTheSameStore) {
   EXPECT_EQ(report->runs, 1);
   EXPECT_EQ(report->measurements, 5);
   EXPECT_EQ(report->winners, 1);
+  EXPECT_EQ(report->counters, 1);
   EXPECT_EQ(report->already_there, 0);
+  EXPECT_EQ(must(b.all_counters()).at(0).values, counted.values);
   ASSERT_TRUE(b.export_json_lines(file("b.jsonl")));
   EXPECT_EQ(*read_file(file("a.jsonl")), *read_file(file("b.jsonl")));
   // Again: nothing new.
   const auto again = b.import_json_lines(file("a.jsonl"));
   ASSERT_TRUE(again);
   EXPECT_EQ(again->measurements, 0);
-  EXPECT_EQ(again->already_there, 7);
+  EXPECT_EQ(again->counters, 0);
+  EXPECT_EQ(again->already_there, 8);
 }
 
 TEST_F(StoreTest, AnImportDoesNotReplaceWhatWasTunedHere) {
@@ -81,8 +86,8 @@ TEST_F(ImportTest, NamesTheLineAndTheFault) {
   EXPECT_EQ(error_of(""), ": empty, expected a gemmsmith-store export");
   EXPECT_EQ(error_of(changed("gemmsmith-store", "other")),
             ":1: format: expected \"gemmsmith-store\"");
-  EXPECT_EQ(error_of(changed("\"version\":1", "\"version\":9")),
-            ":1: version: 9 is newer than this gemmsmith reads (1)");
+  EXPECT_EQ(error_of(changed("\"version\":2", "\"version\":9")),
+            ":1: version: 9 is newer than this gemmsmith reads (2)");
   EXPECT_EQ(error_of(changed("\"kind\":\"kernel\"", "\"kind\":\"kernal\"")),
             ":3: kind: unknown kind 'kernal': expected kernel, vendor, cublas, cublas_autotune, "
             "lt_first, lt_tuned");
@@ -95,12 +100,41 @@ TEST_F(ImportTest, NamesTheLineAndTheFault) {
   EXPECT_EQ(error_of(changed("\"protocol\":1", "\"protocol\":-1")),
             ":2: protocol: -1 is not a whole number from 0 to 2147483647");
   EXPECT_EQ(error_of(changed("\"row\":\"run\"", "\"row\":\"ruin\"")),
-            ":2: row: unknown 'ruin', expected run, measurement or winner");
+            ":2: row: unknown 'ruin', expected run, measurement, winner or counters");
   EXPECT_NE(error_of(changed("\"median_us\":3.14159", "\"median_us\":\"fast\"")).find(":3: "),
             std::string::npos);
   EXPECT_NE(error_of(text_.substr(0, text_.size() / 2)).find("parse error"), std::string::npos);
   EXPECT_EQ(error_of(changed("\"id\":\"r1\"", "\"id\":\"r2\"")),
             ": a measurement of 64_64_64 f16/f32 tn names run 'r1', which has no line");
+}
+
+// Exports of the first version are what they were, without rows of counters.
+TEST_F(ImportTest, ReadsTheFirstVersion) {
+  ASSERT_TRUE(write_file_atomic(file("old.jsonl"), changed("\"version\":2", "\"version\":1")));
+  Store store = must_open(file("b.db"));
+  EXPECT_EQ(must(store.import_json_lines(file("old.jsonl"))).measurements, 2);
+}
+
+TEST_F(ImportTest, RefusesCountersThatCannotBe) {
+  {
+    Store store = must_open(file("a.db"));
+    const StoredCounters row = counters_of(problem_of(64), kWinnerConfig, "r1");
+    ASSERT_TRUE(store.record_counters({&row, 1}));
+    ASSERT_TRUE(store.export_json_lines(file("a.jsonl")));
+    text_ = *read_file(file("a.jsonl"));
+  }
+  EXPECT_EQ(error_of(changed("\"ipc\":1.125", "\"ipc\":-1")),
+            ":6: counters: ipc: -1 is not a number of 0 or more");
+  EXPECT_EQ(error_of(changed("\"ipc\":1.125", "\"ipc\":\"two\"")),
+            ":6: counters: ipc: \"two\" is not a number of 0 or more");
+  EXPECT_EQ(error_of(changed("\"passes\":2", "\"passes\":1.5")),
+            ":6: passes: 1.5 is not a whole number from 0 to 2147483647");
+  const std::size_t last = text_.rfind("\"kind\":\"kernel\"");
+  EXPECT_EQ(error_of(std::string(text_).replace(last, 15, "\"kind\":\"cublas\"")),
+            ":6: kind: counters are of a kernel or vendor config, not of cublas");
+  const std::size_t run = text_.rfind("\"run\":\"r1\"");
+  EXPECT_EQ(error_of(std::string(text_).replace(run, 10, "\"run\":\"r9\"")),
+            ": a row of counters of 64_64_64 f16/f32 tn names run 'r9', which has no line");
 }
 
 TEST_F(ImportTest, RefusesAWinnerWhoseConfigMeansNothing) {

@@ -1,0 +1,141 @@
+// shipped_data_test.cpp -- what is said of the committed measurements is what they hold: how much
+// of each shape was measured, the bars of the scoreboard, its page to the letter, and that the same
+// kernel on both sides wins nothing.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+#include <tuple>
+
+#include "base/files.h"
+#include "base/numbers.h"
+#include "base/statistics.h"
+#include "device/recording.h"
+#include "problem/shape_list.h"
+#include "report/scoreboard.h"
+
+namespace gemmsmith::report {
+namespace {
+
+const std::string kTree = GEMMSMITH_SOURCE_DIR;
+
+std::vector<Measurement> recording(const std::string& name) {
+  auto rows = read_recording(kTree + "/data/recordings/h200/" + name + ".csv.zst");
+  if (!rows) ADD_FAILURE() << rows.error().what;
+  return rows ? std::move(*rows) : std::vector<Measurement>{};
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> all;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) all.push_back(line);
+  return all;
+}
+
+TEST(GridRecording, EveryShapeHasItsConfigsAndBaselines) {
+  std::map<std::string, std::map<Kind, std::set<std::string>>> measured;
+  for (const Measurement& row : recording("grid1000_f16_f32_tn"))
+    if (row.status == Status::kOk) measured[describe(row.problem)][row.kind].insert(row.config);
+  const auto shapes = read_shape_list(kTree + "/data/shapes/grid1000.csv", Problem{});
+  ASSERT_TRUE(shapes) << shapes.error().what;
+  ASSERT_EQ(shapes->size(), 1000U);
+  EXPECT_EQ(measured.size(), 1000U);
+  for (const Problem& problem : *shapes) {
+    auto& kinds = measured[describe(problem)];
+    EXPECT_GE(kinds[Kind::kKernel].size(), 40U) << describe(problem);
+    EXPECT_GE(kinds[Kind::kVendor].size(), 24U) << describe(problem);
+    for (const Kind baseline :
+         {Kind::kCublas, Kind::kCublasAutotune, Kind::kLtFirst, Kind::kLtTuned})
+      EXPECT_EQ(kinds[baseline].size(), 1U) << describe(problem) << " " << name(baseline);
+  }
+}
+
+TEST(GridRecording, TheScoreboardIsAboveItsBars) {
+  const std::vector<Measurement> rows = recording("grid1000_f16_f32_tn");
+  const Scoreboard board = make_scoreboard(rows);
+  EXPECT_EQ(board.failed, 0);
+  EXPECT_EQ(board.not_retested, 0);
+  EXPECT_EQ(board.overall.shapes, 1000);
+  EXPECT_EQ(board.overall.with_ours, 1000);
+  EXPECT_GE(board.overall.raw, 0.95);
+  EXPECT_GE(board.overall.ours_and_vendor, 1.09);
+  EXPECT_GE(board.overall.served, 1.07);
+  EXPECT_EQ(board.overall.served_losses, 0);
+  std::vector<double> below_10_us;
+  for (const ShapeLine& line : board.shapes)
+    if (line.lt_tuned_us < 10) below_10_us.push_back(line.raw->chained);
+  EXPECT_GT(below_10_us.size(), 400U);
+  EXPECT_GE(geometric_mean(below_10_us), 1.05);
+}
+
+TEST(ScoreboardPage, HoldsWhatTheReportPrintsToday) {
+  const auto page = read_file(kTree + "/docs/scoreboard.md");
+  ASSERT_TRUE(page) << page.error().what;
+  const std::vector<std::string> written = lines(*page);
+  const std::set<std::string> held(written.begin(), written.end());
+  const std::vector<Measurement> rows = recording("grid1000_f16_f32_tn");
+  const std::vector<std::string> printed = lines(to_markdown(make_scoreboard(rows)));
+  EXPECT_GT(printed.size(), 40U);
+  for (const std::string& line : printed)
+    EXPECT_EQ(held.count(line), 1U) << "docs/scoreboard.md lacks: " << line;
+  // Of the others, the table of times.
+  for (const char* name : {"longk172_f16_f32_tn", "odd126_bf16_f32_tn", "odd100_bf16_f32_nn"}) {
+    int buckets = 0;
+    const std::vector<Measurement> others = recording(name);
+    for (const std::string& line : lines(to_markdown(make_scoreboard(others)))) {
+      if (line.find(" us |") == std::string::npos && line.rfind("| all |", 0) != 0) continue;
+      if (std::count(line.begin(), line.end(), '|') != 11) continue;
+      buckets += line.rfind("| lt_tuned time", 0) != 0;
+      EXPECT_EQ(held.count(line), 1U) << name << ": docs/scoreboard.md lacks: " << line;
+    }
+    EXPECT_GT(buckets, 2) << name;
+  }
+}
+
+struct Lane {
+  std::vector<double> ratios;
+  std::set<std::string> shapes;
+  std::int64_t pairs = 0;
+};
+
+// Ours and cuBLASLt's kernel; each final has a row back to back and one between foreign kernels
+// behind it. The rule that selects plans asks for an interval above 1 and a gain of 1 % in both.
+TEST(SameKernelCheck, IsWithinThreeThousandthsAndWinsOnOneShapeAtMost) {
+  const auto text = read_file(kTree + "/data/checks/h200_same_kernel.csv");
+  ASSERT_TRUE(text) << text.error().what;
+  const std::vector<std::string> table = lines(*text);
+  ASSERT_EQ(table.front(), "m,n,k,config,setting,quadruples,median_us,ratio,ratio_low,ratio_high");
+  std::map<std::pair<bool, std::string>, Lane> lanes;
+  std::set<std::string> won_shapes;
+  bool won_chained = false;
+  for (std::size_t i = 1; i < table.size(); ++i) {
+    std::vector<std::string> fields;
+    std::istringstream stream(table[i]);
+    for (std::string field; std::getline(stream, field, ',');) fields.push_back(field);
+    ASSERT_EQ(fields.size(), 10U) << table[i];
+    ASSERT_EQ(fields[4], i % 2 == 1 ? "chained" : "foreign") << "line " << i + 1;
+    const std::string shape = fields[0] + "_" + fields[1] + "_" + fields[2];
+    const double ratio = *parse_double(fields[7]);
+    Lane& lane = lanes[{fields[3].rfind("cublaslt:", 0) == 0, fields[4]}];
+    lane.shapes.insert(shape);
+    lane.pairs += 2 * *parse_int64(fields[5]);  // A B B A
+    lane.ratios.push_back(ratio);
+    const bool won = ratio >= 1.01 && *parse_double(fields[8]) > 1;
+    if (i % 2 == 1)
+      won_chained = won;
+    else if (won && won_chained)
+      won_shapes.insert(shape);
+  }
+  ASSERT_EQ(lanes.size(), 4U);
+  for (const auto& [who, lane] : lanes) {
+    EXPECT_EQ(lane.shapes.size(), 50U) << who.second;
+    EXPECT_GE(lane.pairs, 1000) << who.second;
+    EXPECT_NEAR(median(lane.ratios), 1, 0.003) << who.second;
+  }
+  EXPECT_LE(won_shapes.size(), 1U);
+}
+
+}  // namespace
+}  // namespace gemmsmith::report
