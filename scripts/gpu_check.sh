@@ -42,7 +42,7 @@ fi
 suite() { # NAME: of the GPU tests
   lane "$1" "$gpu_tests" --gtest_filter="$1.*" --gtest_output="xml:$results/$1.xml"
 }
-for name in Exactness BatchTest BatchBench GroupedKernels DirectTest FieldReports TuningFieldReports CudaBenchTest EvalTest CountersTest SameKernel; do
+for name in Exactness EpilogueTest BatchTest BatchBench GroupedKernels DirectTest FieldReports TuningFieldReports CudaBenchTest EvalTest CountersTest SameKernel; do
   suite "$name"
 done
 lane FullDevice "$gpu_tests" --gtest_filter='*FullDeviceTest.*'

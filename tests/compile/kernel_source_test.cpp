@@ -49,6 +49,7 @@ TEST(ConfigHeader, NamesEveryCompileTimeParameter) {
             "constexpr int kAlongKB = 1;\n"
             "constexpr int kBatched = 0;\n"
             "constexpr int kGrouped = 0;\n"
+            "constexpr int kFused = 0;\n"
             "constexpr int kArch = 80;\n");
 }
 
@@ -62,6 +63,13 @@ TEST(ConfigHeader, TellsBatchesAndGroupsApart) {
   EXPECT_TRUE(has(batched, "kGrouped = 0;"));
   EXPECT_TRUE(has(grouped, "kBatched = 0;"));
   EXPECT_TRUE(has(grouped, "kGrouped = 1;"));
+}
+
+TEST(ConfigHeader, TellsFusedKernelsApart) {
+  Signature fused = {kF16, kF32};
+  fused.fused = true;
+  EXPECT_NE(config_header(config_of("sm90_ws"), fused, "sm_90a").find("kFused = 1;"),
+            std::string::npos);
 }
 
 TEST(ConfigHeader, NumbersTypesAndArchitecture) {

@@ -379,6 +379,62 @@ std::vector<Config> batch_configs(const Problem& problem, const Target& target) 
   return configs;
 }
 
+std::vector<Problem> epilogue_problems() {
+  std::vector<Problem> problems;
+  const auto add = [&](Problem problem, auto change) {
+    change(problem);
+    problems.push_back(*make_problem(problem));
+  };
+  for (const auto& [m, n, k] : {std::tuple{1, 1, 8},
+                                {7, 9, 24},
+                                {63, 65, 64},
+                                {129, 72, 264},
+                                {128, 256, 64},
+                                {193, 255, 136}})
+    add(shape(m, n, k), [](Problem&) {});
+  for (const std::int64_t k : {136, 4168}) {
+    add(shape(130, 264, k), [](Problem& p) { p.beta = 1; });
+    add(shape(130, 264, k), [](Problem& p) { p.type = DataType::kBf16; });
+    add(shape(130, 264, k), [](Problem& p) { p.accumulator = DataType::kF16; });
+    add(shape(130, 264, k), [](Problem& p) { p.ldc = p.ldd = 267; });
+  }
+  add(shape(72, 136, 104), [](Problem& p) {
+    p.alpha = -1;
+    p.beta = 2;
+    p.layout = Layout::kNT;
+    p.lda = p.ldb = 136;
+  });
+  return problems;
+}
+
+std::vector<Problem> with_epilogues(const Problem& plain) {
+  std::vector<Problem> problems;
+  for (const bool has_bias : {false, true})
+    for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kGeluTanh,
+                                        Activation::kGeluErf, Activation::kSilu}) {
+      Problem problem = plain;
+      problem.has_bias = has_bias;
+      problem.activation = activation;
+      if (problem.has_epilogue()) problems.push_back(problem);
+    }
+  return problems;
+}
+
+std::vector<Config> epilogue_configs(const Problem& plain, const Target& target) {
+  Problem fused = plain;
+  fused.has_bias = true;
+  std::vector<Config> configs = workspace_configs(fused, target);
+  for (const Family* family : kernel_families())
+    for (const Config& config : pool_configs(*family, fused, target, 4)) configs.push_back(config);
+  for (const char* text :
+       {"sm90_ws:w2.m128.n160.s3", "sm90_ws:w2.pp1.m128.n128.s3.ps1", "sm90_ws:w2.m256.n64.e1.s2",
+        "sm90_ws:w2.m192.n96.s3", "sm90_ws:e1.s2.sp1.sk2", "sm90_ws:w2.m128.n128.e1.s2.sp1.sk3"}) {
+    const Config config = *parse_config(text, kernel_families());
+    if (broken_rule({fused, target}, config) == nullptr) configs.push_back(config);
+  }
+  return configs;
+}
+
 namespace {
 
 GroupedCase grouped_case(std::int64_t n, std::int64_t k, const std::vector<int>& rows,
@@ -529,6 +585,14 @@ int precompile(std::string_view what) {
   bool usable = true;
   for (const char* file : {"harness.cu", "reference.cu", "pack.cu"})
     usable = usable && (*kernels)->utility_cubin(file, architecture).has_value();
+  if (what != "batches")
+    for (const Problem& problem : epilogue_problems())
+      usable =
+          usable && compile_for(with_epilogues(problem).front(), epilogue_configs(problem, target));
+  if (what == "epilogues") {
+    fmt::print("precompiled: configs={} bad={}\n", ready, bad);
+    return usable && bad == 0 ? 0 : 1;
+  }
   for (const auto& problems : {batch_problems(), far_batch_problems()})
     for (const Problem& problem : problems)
       usable = usable && compile_for(problem, batch_configs(problem, target));

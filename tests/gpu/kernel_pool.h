@@ -57,6 +57,13 @@ std::vector<GroupedCase> grouped_cases();
 // Every kind of kernel that walks groups, those that are legal for the problem.
 std::vector<Config> grouped_configs(const Problem& problem, const Target& target);
 
+// Sizes around tiles, D of any alignment, alpha and beta, both types and accumulators; each of them
+// with every activation, with a bias and without; and kernels that are legal with an epilogue: some
+// of the pool and every way of splitting k.
+std::vector<Problem> epilogue_problems();
+std::vector<Problem> with_epilogues(const Problem& plain);
+std::vector<Config> epilogue_configs(const Problem& plain, const Target& target);
+
 // The problems of the field reports on accumulation, for one type, the longest k last; those whose
 // sums overflow, for each m around the tiles' heights; and the kernels they are held against: some
 // of the pool and every way of splitting k.
@@ -69,7 +76,7 @@ std::vector<Config> field_report_configs(const Problem& problem, const Target& t
 Config naive_stand_in(int group, int raster);
 
 // Compiles everything above for the H200 into the cubin cache; of "batches" what batch_test.cpp
-// needs only. The exit code.
+// needs only, of "epilogues" what epilogue_test.cpp does. The exit code.
 int precompile(std::string_view what);
 
 }  // namespace gemmsmith::gpu
