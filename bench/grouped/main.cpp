@@ -76,7 +76,13 @@ class CaseBench {
     std::optional<Runner> cublas;
     if (library) {
       GEMMSMITH_TRY(cublas, add("cublas_grouped", std::move(library)));
-      GEMMSMITH_CHECK(prove(*cublas->launch, cublas->name));
+      // NaN was seen of it for 128 groups: what is wrong is nothing to be compared with.
+      if (const auto proved = prove(*cublas->launch, cublas->name); !proved) {
+        if (proved.error().code != ErrorCode::kBadResult)
+          return tl::unexpected<Error>(proved.error());
+        fmt::print(stderr, "bench_grouped: left out: {}\n", proved.error().what);
+        cublas.reset();
+      }
     }
     std::vector<Runner> ours;
     GEMMSMITH_CHECK(add_candidates(ours));

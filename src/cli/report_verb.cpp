@@ -14,13 +14,14 @@
 #include "device/device_json.h"
 #include "device/recording.h"
 #include "report/html_report.h"
+#include "report/latest_rows.h"
 #include "report/scoreboard.h"
 
 namespace gemmsmith::cli {
 namespace {
 
 struct ReportOptions {
-  std::string recording;
+  std::vector<std::string> recordings;
   std::string environment;
   bool markdown = false;
   std::string html;
@@ -44,17 +45,30 @@ Result<void> check_is_not_recording(const std::string& file, const std::string& 
   return {};
 }
 
+// Floors and roofs are the device's, so all recordings must be of one kind of device.
+Result<void> add_sidecar(const std::string& recording, report::ReportContext& context) {
+  GEMMSMITH_TRY(const std::string sidecar, read_sidecar(recording));
+  GEMMSMITH_TRY(const DeviceInfo device, device_from_sidecar(sidecar));
+  if (!context.source.empty() && device.fingerprint() != context.device.fingerprint())
+    return fail(ErrorCode::kBadInput, "{} was measured on {}, {} on {}: report on them one by one",
+                recording, device.fingerprint(), context.source, context.device.fingerprint());
+  context.device = device;
+  GEMMSMITH_TRY(std::vector<report::RunConditions> runs, report::runs_of_sidecar(sidecar));
+  std::move(runs.begin(), runs.end(), std::back_inserter(context.runs));
+  context.source += (context.source.empty() ? "" : ", ") + recording;
+  return {};
+}
+
 Result<Material> read_recorded(const ReportOptions& options) {
   Material material;
-  if (!options.html.empty())
-    GEMMSMITH_CHECK(check_is_not_recording(options.html, options.recording));
-  GEMMSMITH_TRY(material.rows, read_recording(options.recording));
-  if (options.html.empty()) return material;
-  // Floors and roofs are the device's.
-  GEMMSMITH_TRY(const std::string sidecar, read_sidecar(options.recording));
-  GEMMSMITH_TRY(material.context.device, device_from_sidecar(sidecar));
-  GEMMSMITH_TRY(material.context.runs, report::runs_of_sidecar(sidecar));
-  material.context.source = options.recording;
+  std::vector<std::vector<Measurement>> recordings;
+  for (const std::string& recording : options.recordings) {
+    if (!options.html.empty()) GEMMSMITH_CHECK(check_is_not_recording(options.html, recording));
+    GEMMSMITH_TRY(std::vector<Measurement> rows, read_recording(recording));
+    recordings.push_back(std::move(rows));
+    if (!options.html.empty()) GEMMSMITH_CHECK(add_sidecar(recording, material.context));
+  }
+  material.rows = report::latest_rows(std::move(recordings));
   return material;
 }
 
@@ -106,8 +120,8 @@ Result<int> write_page(const ReportOptions& options, Material material,
 }
 
 Result<int> run(const ReportOptions& options, const Session& session) {
-  GEMMSMITH_TRY(Material material,
-                options.recording.empty() ? read_stored(options, session) : read_recorded(options));
+  GEMMSMITH_TRY(Material material, options.recordings.empty() ? read_stored(options, session)
+                                                              : read_recorded(options));
   GEMMSMITH_CHECK(go_on("reading the measurements"));
   const report::Scoreboard board = report::make_scoreboard(material.rows);
   GEMMSMITH_CHECK(go_on("making the scoreboard"));
@@ -132,8 +146,10 @@ Verb add_report(CLI::App& parent, Session& session) {
       "  gemmsmith report --store grid.db --html report.html     one file, opens in any browser\n"
       "  gemmsmith report --store grid.db --html report.html \\\n"
       "                   --curves bench/search/results/random_0of5.csv");
-  CLI::Option* const recording =
-      app->add_option("--recording", options->recording, "A recording instead of the store");
+  CLI::Option* const recording = app->add_option(
+      "--recording", options->recordings,
+      "A recording instead of the store; of several, each shape's rows are those of "
+      "the last that holds it");
   app->add_option("--environment", options->environment, "Text that picks one environment")
       ->excludes(recording);
   CLI::Option* const markdown = app->add_flag("--markdown", options->markdown, "Markdown tables");

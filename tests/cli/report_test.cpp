@@ -71,6 +71,24 @@ TEST(ReportPage, WithoutTheSidecarThereIsNone) {
   EXPECT_EQ(run_program({"report", "--recording", recording}).exit_code, 0);
 }
 
+TEST(ReportPage, OfSeveralRecordingsNamesEach) {
+  const std::string one = fresh_folder(), two = fresh_folder();
+  const std::string first = small_recording(one), second = small_recording(two);
+  const std::vector<std::string> arguments = {
+      "report", "--recording", first, "--recording", second, "--html", one + "/r.html"};
+  const ProgramResult result = run_program(arguments);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(read_file(one + "/r.html")->find(first + ", " + second), std::string::npos);
+  DeviceInfo other;
+  other.target = *known_target("a100");
+  ASSERT_TRUE(write_sidecar(second, R"({"device":)" + device_to_json(other) + R"(,"runs":{}})"));
+  const ProgramResult refused = run_program(arguments);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find(second + " was measured on NVIDIA A100"), std::string::npos)
+      << refused.err;
+  EXPECT_NE(refused.err.find("report on them one by one"), std::string::npos) << refused.err;
+}
+
 TEST(ReportPage, WithoutFinalRowsThereIsNothingToDraw) {
   const std::string folder = fresh_folder();
   const std::string recording = small_recording(folder);
