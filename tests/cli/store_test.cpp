@@ -60,6 +60,71 @@ TEST(PlanTable, OfProblemsThatShareAKeyThePlainestIsKept) {
     EXPECT_EQ(bytes.find(left_out), std::string::npos) << left_out;
 }
 
+// A store of one run on the target.
+std::string store_of(const Target& target, const std::vector<Winner>& winners) {
+  const std::string path = fresh_folder() + "/s.db";
+  const Environment environment{"one", 2};
+  DeviceInfo info;
+  info.target = target;
+  Store store = *Store::open(path, Store::Mode::kReadWrite);
+  EXPECT_TRUE(store.start_run(gemmsmith::Run{"r", environment, "2026-01-31T12:00:00Z", "", 1,
+                                             R"({"device":)" + device_to_json(info) + "}"}));
+  for (const Winner& winner : winners)
+    EXPECT_TRUE(store.set_winner(environment, winner, {"selected", 1, 1}));
+  return path;
+}
+
+ProgramResult make_table(const std::string& store, const std::string& file,
+                         const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"store", "plan-table", file, "--store", store};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_program(arguments, {{"GEMMSMITH_NVRTC", GEMMSMITH_FAKE_NVRTC}});
+}
+
+// What was measured again counts, that nothing won included; the rest of the older table stays.
+TEST(PlanTable, KeepsTheOtherPlansOfTheTableItIsBuiltOnto) {
+  const Target h200 = *known_target("h200");
+  Problem halved;
+  halved.alpha = 0.5F;
+  Problem added;
+  added.beta = 1;
+  const std::string folder = fresh_folder(), old = folder + "/old.plans",
+                    file = folder + "/t.plans";
+  ASSERT_EQ(
+      make_table(store_of(h200, {winner_of({}, "cublaslt:a1"), winner_of(halved, "cublaslt:a2"),
+                                 winner_of(added, "cublaslt:a3")}),
+                 old)
+          .exit_code,
+      0);
+  const ProgramResult result = make_table(
+      store_of(h200, {winner_of({}, ""), winner_of(added, "cublaslt:a4")}), file, {"--onto", old});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string bytes = *read_file(file);
+  for (const char* kept : {"cublaslt:a2", "cublaslt:a4"})
+    EXPECT_NE(bytes.find(kept), std::string::npos) << kept;
+  for (const char* left_out : {"cublaslt:a1", "cublaslt:a3"})
+    EXPECT_EQ(bytes.find(left_out), std::string::npos) << left_out;
+}
+
+TEST(PlanTable, OfAnotherDeviceIsNotBuiltOnto) {
+  const std::string folder = fresh_folder(), old = folder + "/old.plans",
+                    file = folder + "/t.plans";
+  ASSERT_EQ(
+      make_table(store_of(*known_target("a100"), {winner_of({}, "cublaslt:a1")}), old).exit_code,
+      0);
+  const std::string store = store_of(*known_target("h200"), {winner_of({}, "cublaslt:a2")});
+  const ProgramResult result = make_table(store, file, {"--onto", old});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("gemmsmith: --onto " + old + ": it was made on NVIDIA A100, 108 SMs"),
+            std::string::npos)
+      << result.err;
+  EXPECT_NE(result.err.find("they cannot share a table\n"), std::string::npos) << result.err;
+  EXPECT_FALSE(std::filesystem::exists(file));
+  const ProgramResult exported =
+      run_program({"store", "export", folder + "/x", "--store", store, "--onto", old});
+  EXPECT_EQ(exported.err, "gemmsmith: store export: --epilogues and --onto are for plan-table\n");
+}
+
 class StoreVerb : public testing::Test {
  protected:
   void SetUp() override {
