@@ -67,6 +67,11 @@ bool accumulators_fit(const SpaceContext& context, const Config& config) {
   return warp_tile_elements(config) <= most;
 }
 
+// Elements come through registers: measured by compiling, 128x64 f16 accumulators spill beside them.
+bool elements_fit(const SpaceContext&, const Config& config) {
+  return !loads_elements(config) || warp_tile_elements(config) <= 4096;
+}
+
 // A warp with a tiny share of a large tile reads more fragments than it multiplies.
 bool warps_have_work(const SpaceContext&, const Config& config) {
   return warp_tile_elements(config) >= 128 &&
@@ -195,6 +200,11 @@ const Family& sm80_mma_family() {
            "a warp tile above 64x64 (128x64 with f16 accumulation) does not fit the registers",
            {"tile_m", "tile_n", "warps_m", "warps_n"},
            &accumulators_fit},
+          {"elements_fit",
+           "a warp tile above 64x64 does not fit the registers beside what is loaded element by "
+           "element",
+           {"tile_m", "tile_n", "warps_m", "warps_n", "loads"},
+           &elements_fit},
           {"k_slices_are_whole",
            "warps_k must cut tile_k into whole 16-wide steps",
            {"tile_k", "warps_k"},

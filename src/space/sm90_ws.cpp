@@ -39,8 +39,10 @@ int accumulator_registers(const Config& config, DataType accumulator) {
 }
 
 // Most accumulator registers a thread can hold beside the loop's own: 192 of the 232 that
-// setmaxnreg leaves two consumers. (At 208 NVRTC 13.0 spills, above that it serialises wgmma.)
+// setmaxnreg leaves two consumers (at 208 NVRTC 13.0 spills, above that it serialises wgmma); 160 of
+// the 255 that one consumer can address (192 spill in clusters).
 constexpr int kMaxAccumulatorRegisters = 192;
+constexpr int kMaxAccumulatorRegistersOfOne = 160;
 
 bool consumers_share_whole_blocks(const SpaceContext&, const Config& config) {
   const ConsumerTile tile = consumer_tile(config);
@@ -48,24 +50,32 @@ bool consumers_share_whole_blocks(const SpaceContext&, const Config& config) {
 }
 
 bool accumulators_fit(const SpaceContext& context, const Config& config) {
-  return accumulator_registers(config, context.problem.accumulator) <= kMaxAccumulatorRegisters;
+  return accumulator_registers(config, context.problem.accumulator) <=
+         (config.at("consumers") == 2 ? kMaxAccumulatorRegisters : kMaxAccumulatorRegistersOfOne);
 }
 
-// Measured by compiling: three 64-row blocks of more than 96 columns, whatever the cluster and the
-// layout; two blocks of 192 columns and one of 256 do not spill.
+// Measured by compiling: three 64-row blocks of more than 96 columns, and four of more than 64 of
+// f32 accumulators, whatever the cluster and the layout; two blocks of 192 columns and one of 256 do
+// not spill.
 bool row_stores_fit(const SpaceContext& context, const Config& config) {
-  constexpr int kMostRegistersOfThreeBlocks = 144;
-  return config.at("epilogue") == kEpilogueTma || config.at("split") != 0 ||
-         consumer_tile(config).rows != 192 ||
-         accumulator_registers(config, context.problem.accumulator) <= kMostRegistersOfThreeBlocks;
+  if (config.at("epilogue") == kEpilogueTma || config.at("split") != 0) return true;
+  const int rows = consumer_tile(config).rows;
+  const bool is_f32 = context.problem.accumulator == DataType::kF32;
+  const int most = rows == 256 && is_f32 ? 128 : rows == 192 ? 144 : kMaxAccumulatorRegisters;
+  return accumulator_registers(config, context.problem.accumulator) <= most;
 }
 
-// Measured by compiling, too: four blocks, 192 columns of f16 accumulators, whatever the cluster;
-// 160 columns do not spill, nor does storing by rows.
+// Measured by compiling, too: f16 accumulators of three blocks of 256 columns and four of 192,
+// whatever the cluster; of 224 and 160 they do not spill, nor do f32 ones of three blocks.
 bool tma_stores_fit(const SpaceContext& context, const Config& config) {
+  constexpr int kMostF16RegistersOfThreeBlocks = 168;
   constexpr int kMostRegistersOfFourBlocks = 160;
-  return config.at("epilogue") != kEpilogueTma || consumer_tile(config).rows != 256 ||
-         accumulator_registers(config, context.problem.accumulator) <= kMostRegistersOfFourBlocks;
+  if (config.at("epilogue") != kEpilogueTma) return true;
+  const int registers = accumulator_registers(config, context.problem.accumulator);
+  const int rows = consumer_tile(config).rows;
+  if (rows == 192 && context.problem.accumulator == DataType::kF16)
+    return registers <= kMostF16RegistersOfThreeBlocks;
+  return rows != 256 || registers <= kMostRegistersOfFourBlocks;
 }
 
 // Measured by compiling: the matrix of a batch is one more thing to remember, and spills beside
@@ -228,7 +238,9 @@ bool stages_have_k_tiles(const SpaceContext& context, const Config& config) {
 
 Footprint sm90_ws_footprint(const Config& config, DataType accumulator) {
   const int consumers = config.at("consumers");
-  const bool moves_registers = consumers == 2 && accumulator_registers(config, accumulator) > 96;
+  const bool stores_rows = config.at("epilogue") != kEpilogueTma && config.at("split") == 0;
+  const bool moves_registers =
+      consumers == 2 && accumulator_registers(config, accumulator) > (stores_rows ? 88 : 96);
   return {128 * consumers + (moves_registers ? 128 : 32), shared_bytes(config)};
 }
 
@@ -365,15 +377,18 @@ const Family& sm90_ws_family() {
            {"consumers", "schedule", "tile_m", "tile_n"},
            &consumers_share_whole_blocks},
           {"accumulators_fit",
-           "more than 192 accumulator registers a thread spill or serialise wgmma",
+           "more than 192 accumulator registers a thread of two consumers, or 160 of one, spill or "
+           "serialise wgmma",
            {"consumers", "schedule", "tile_m", "tile_n"},
            &accumulators_fit},
           {"row_stores_fit",
-           "storing three blocks of 64 rows by rows spills above 144 accumulator registers",
+           "storing three blocks of 64 rows by rows spills above 144 accumulator registers, four "
+           "of f32 accumulators above 128",
            {"consumers", "schedule", "tile_m", "tile_n", "epilogue", "split"},
            &row_stores_fit},
           {"tma_stores_fit",
-           "storing four blocks of 64 rows by TMA spills above 160 accumulator registers",
+           "storing four blocks of 64 rows by TMA spills above 160 accumulator registers, three of "
+           "f16 accumulators above 168",
            {"consumers", "schedule", "tile_m", "tile_n", "epilogue"},
            &tma_stores_fit},
           {"batches_fit",

@@ -160,7 +160,9 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"sm90_ws:w2.m128.n256.s5", "shared_memory_fits"},
         Broken{"sm90_ws:w2.m256.n256.s2", "accumulators_fit"},
         Broken{"sm90_ws:w2.m128.n224.pp1.s2.ps1", "accumulators_fit"},
+        Broken{"sm90_ws:m128.n192.s3", "accumulators_fit"},
         Broken{"sm90_ws:w2.m192.n256.e1.s2", "row_stores_fit"},
+        Broken{"sm90_ws:w2.pp1.m256.n80.e1.s2.ps1", "row_stores_fit"},
         Broken{"sm90_ws:w2.m192.n192.e1.s2", "legal"}, Broken{"sm90_ws:w2.m192.n256.s2", "legal"},
         Broken{"sm90_ws:w2.m256.n192.e1.s2", "legal"}, Broken{"sm90_ws:pp1", "pingpong_takes_two"},
         Broken{"sm90_ws:m256", "wide_tiles_take_two"},
@@ -222,6 +224,25 @@ INSTANTIATE_TEST_SUITE_P(
 
 // What TMA and 16-byte copies cannot read or write is refused for the problem, not found out on
 // the device.
+TEST(Sm80Mma, ElementsLeaveRoomForSmallerF16Accumulators) {
+  Problem problem = problem_of(8192, 8191, 8191);
+  problem.accumulator = DataType::kF16;
+  EXPECT_EQ(broken("sm80_mma:m128.n128.wm1.wn2.l1", problem), "elements_fit");
+  EXPECT_EQ(broken("sm80_mma:m128.n128.wm2.wn2.l1", problem), "legal");
+  problem = problem_of(8192, 8192, 8192);
+  problem.accumulator = DataType::kF16;
+  EXPECT_EQ(broken("sm80_mma:m128.n128.wm1.wn2", problem), "legal");
+}
+
+TEST(Sm90Ws, ThreeBlocksOfTheWidestF16AccumulatorsAreNotStored) {
+  Problem problem = problem_of(8192, 8192, 8192);
+  problem.accumulator = DataType::kF16;
+  EXPECT_EQ(broken("sm90_ws:w2.pp1.m192.n256.s2.ps1", problem), "tma_stores_fit");
+  EXPECT_EQ(broken("sm90_ws:w2.pp1.m192.n256.e1.s2.ps1", problem), "row_stores_fit");
+  EXPECT_EQ(broken("sm90_ws:w2.pp1.m192.n224.s2.ps1", problem), "legal");
+  EXPECT_EQ(broken("sm90_ws:w2.m192.n256.s2", problem), "legal") << "half the columns each";
+}
+
 TEST(Sm90Ws, FourBlocksOfWideF16AccumulatorsAreStoredByRows) {
   Problem problem = problem_of(8192, 8192, 8192);
   problem.accumulator = DataType::kF16;
