@@ -1,6 +1,6 @@
 // The order of calls: initialise, ask whether the device may be profiled, learn chip and available
-// counters; enable once; for each collection size and clear the data image, set the schedule, then
-// start, launch, stop until every pass was submitted; decode, evaluate.
+// counters; for each collection enable, size and clear the data image, set the schedule, then
+// start, launch, stop until every pass was submitted; decode, evaluate, disable.
 #include "device/range_profiler.h"
 
 #include <utility>
@@ -33,21 +33,13 @@ struct RangeProfiler::State {
   const CudaContext* context = nullptr;
   std::string chip;
   std::vector<std::uint8_t> availability;
-  CUpti_RangeProfiler_Object* object = nullptr;
   bool initialised = false;
-  bool started = false;
 
   State(std::shared_ptr<const Cupti> library, const CudaContext& of)
       : cupti(std::move(library)), context(&of) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    if (object != nullptr) {
-      if (started) static_cast<void>(stop());
-      GEMMSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_Disable_Params, params);
-      params.pRangeProfilerObject = object;
-      cupti->RangeProfilerDisable(&params);
-    }
     if (!initialised) return;
     GEMMSMITH_CUPTI_PARAMS(CUpti_Profiler_DeInitialize_Params, params);
     cupti->ProfilerDeInitialize(&params);
@@ -84,93 +76,135 @@ struct RangeProfiler::State {
     availability.resize(available.counterAvailabilityImageSize);
     return {};
   }
+};
 
-  Result<void> enable() {
+namespace {
+
+// One collection, from enabling to disabling: CUPTI keeps pointers to both images meanwhile. (With one
+// object for several collections, the second was seen to crash.)
+class Collection {
+ public:
+  Collection(const Cupti& cupti, const CudaContext& context, const MetricSet& set)
+      : cupti_(cupti), context_(context), set_(set) {}
+  Collection(const Collection&) = delete;
+  Collection& operator=(const Collection&) = delete;
+  ~Collection() {
+    if (object_ == nullptr) return;
+    if (started_) static_cast<void>(stop());
+    GEMMSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_Disable_Params, params);
+    params.pRangeProfilerObject = object_;
+    cupti_.RangeProfilerDisable(&params);
+  }
+
+  Result<void> open() {
     GEMMSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_Enable_Params, params);
-    params.ctx = context->get();
+    params.ctx = context_.get();
     GEMMSMITH_CHECK(
-        check(*cupti, cupti->RangeProfilerEnable(&params), "enabling the range profiler"));
-    object = params.pRangeProfilerObject;
-    return {};
-  }
-
-  // The cleared image that counter data is decoded into.
-  Result<std::vector<std::uint8_t>> data_image(const MetricSet& set) const {
-    std::vector<const char*> names;
-    for (const std::string& metric : set.metrics()) names.push_back(metric.c_str());
-    GEMMSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params, size);
-    size.pRangeProfilerObject = object;
-    size.pMetricNames = names.data();
-    size.numMetrics = names.size();
-    size.maxNumOfRanges = kMostKernels;
-    size.maxNumRangeTreeNodes = kMostKernels;
-    GEMMSMITH_CHECK(check(*cupti, cupti->RangeProfilerGetCounterDataSize(&size),
-                          "sizing the counters' memory"));
-    std::vector<std::uint8_t> image(size.counterDataSize);
-    GEMMSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, clear);
-    clear.pRangeProfilerObject = object;
-    clear.counterDataSize = image.size();
-    clear.pCounterData = image.data();
-    GEMMSMITH_CHECK(check(*cupti, cupti->RangeProfilerCounterDataImageInitialize(&clear),
-                          "clearing the counters' memory"));
-    return image;
-  }
-
-  Result<void> set_config(const MetricSet& set, std::vector<std::uint8_t>& data) const {
-    GEMMSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig_Params, params);
-    params.pRangeProfilerObject = object;
-    params.configSize = set.image().size();
-    params.pConfig = set.image().data();
-    params.counterDataImageSize = data.size();
-    params.pCounterDataImage = data.data();
-    // A range a kernel. A user's range would also hold the time that the host takes to launch.
-    params.range = CUPTI_AutoRange;
-    // The caller launches each pass, and so decides what the caches hold.
-    params.replayMode = CUPTI_UserReplay;
-    params.maxRangesPerPass = kMostKernels;
-    params.numNestingLevels = 1;
-    params.minNestingLevel = 1;
-    params.passIndex = 0;
-    params.targetNestingLevel = 1;
-    return check(*cupti, cupti->RangeProfilerSetConfig(&params), "setting the counter schedule");
+        check(cupti_, cupti_.RangeProfilerEnable(&params), "enabling the range profiler"));
+    object_ = params.pRangeProfilerObject;
+    GEMMSMITH_CHECK(clear());
+    return schedule();
   }
 
   Result<void> start() {
     GEMMSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_Start_Params, params);
-    params.pRangeProfilerObject = object;
-    GEMMSMITH_CHECK(check(*cupti, cupti->RangeProfilerStart(&params), "starting to count"));
-    started = true;
+    params.pRangeProfilerObject = object_;
+    GEMMSMITH_CHECK(check(cupti_, cupti_.RangeProfilerStart(&params), "starting to count"));
+    started_ = true;
     return {};
   }
 
   // True once every pass was submitted.
   Result<bool> stop() {
-    started = false;
+    started_ = false;
     GEMMSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_Stop_Params, params);
-    params.pRangeProfilerObject = object;
-    GEMMSMITH_CHECK(check(*cupti, cupti->RangeProfilerStop(&params), "ending to count"));
+    params.pRangeProfilerObject = object_;
+    GEMMSMITH_CHECK(check(cupti_, cupti_.RangeProfilerStop(&params), "ending to count"));
     return params.isAllPassSubmitted != 0;
   }
 
-  Result<void> decode() const {
+  // The kernels' values, in the order of the set's metrics.
+  Result<std::vector<std::vector<double>>> values() {
+    GEMMSMITH_CHECK(decode());
+    GEMMSMITH_TRY(const std::size_t count, ranges());
+    if (count == 0) return fail(ErrorCode::kDevice, "CUPTI counted no kernel of the launch");
+    std::vector<std::vector<double>> kernels;
+    for (std::size_t range = 0; range < count; ++range) {
+      GEMMSMITH_TRY(std::vector<double> one, set_.evaluate(data_, range));
+      kernels.push_back(std::move(one));
+    }
+    return kernels;
+  }
+
+ private:
+  // The image that counter data is decoded into.
+  Result<void> clear() {
+    std::vector<const char*> names;
+    for (const std::string& metric : set_.metrics()) names.push_back(metric.c_str());
+    GEMMSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params, size);
+    size.pRangeProfilerObject = object_;
+    size.pMetricNames = names.data();
+    size.numMetrics = names.size();
+    size.maxNumOfRanges = RangeProfiler::kMostKernels;
+    size.maxNumRangeTreeNodes = RangeProfiler::kMostKernels;
+    GEMMSMITH_CHECK(check(cupti_, cupti_.RangeProfilerGetCounterDataSize(&size),
+                          "sizing the counters' memory"));
+    data_.resize(size.counterDataSize);
+    GEMMSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, params);
+    params.pRangeProfilerObject = object_;
+    params.counterDataSize = data_.size();
+    params.pCounterData = data_.data();
+    return check(cupti_, cupti_.RangeProfilerCounterDataImageInitialize(&params),
+                 "clearing the counters' memory");
+  }
+
+  Result<void> schedule() {
+    GEMMSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig_Params, params);
+    params.pRangeProfilerObject = object_;
+    params.configSize = set_.image().size();
+    params.pConfig = set_.image().data();
+    params.counterDataImageSize = data_.size();
+    params.pCounterDataImage = data_.data();
+    // A range a kernel. A user's range would also hold the time that the host takes to launch.
+    params.range = CUPTI_AutoRange;
+    // The caller launches each pass, and so decides what the caches hold.
+    params.replayMode = CUPTI_UserReplay;
+    params.maxRangesPerPass = RangeProfiler::kMostKernels;
+    params.numNestingLevels = 1;
+    params.minNestingLevel = 1;
+    params.passIndex = 0;
+    params.targetNestingLevel = 1;
+    return check(cupti_, cupti_.RangeProfilerSetConfig(&params), "setting the counter schedule");
+  }
+
+  Result<void> decode() {
     GEMMSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_DecodeData_Params, params);
-    params.pRangeProfilerObject = object;
-    GEMMSMITH_CHECK(check(*cupti, cupti->RangeProfilerDecodeData(&params), "decoding counters"));
+    params.pRangeProfilerObject = object_;
+    GEMMSMITH_CHECK(check(cupti_, cupti_.RangeProfilerDecodeData(&params), "decoding counters"));
     if (params.numOfRangeDropped == 0) return {};
     return fail(ErrorCode::kUnsupported,
                 "the launch has {} kernels more than the {} that can be counted together",
-                params.numOfRangeDropped, kMostKernels);
+                params.numOfRangeDropped, RangeProfiler::kMostKernels);
   }
 
-  Result<std::size_t> ranges(std::span<const std::uint8_t> data) const {
+  Result<std::size_t> ranges() {
     GEMMSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataInfo_Params, params);
-    params.pCounterDataImage = data.data();
-    params.counterDataImageSize = data.size();
-    GEMMSMITH_CHECK(check(*cupti, cupti->RangeProfilerGetCounterDataInfo(&params),
+    params.pCounterDataImage = data_.data();
+    params.counterDataImageSize = data_.size();
+    GEMMSMITH_CHECK(check(cupti_, cupti_.RangeProfilerGetCounterDataInfo(&params),
                           "counting the kernels that were counted"));
     return params.numTotalRanges;
   }
+
+  const Cupti& cupti_;
+  const CudaContext& context_;
+  const MetricSet& set_;
+  std::vector<std::uint8_t> data_;
+  CUpti_RangeProfiler_Object* object_ = nullptr;
+  bool started_ = false;
 };
+
+}  // namespace
 
 RangeProfiler::RangeProfiler(std::unique_ptr<State> state) : state_(std::move(state)) {}
 RangeProfiler::RangeProfiler(RangeProfiler&&) noexcept = default;
@@ -184,7 +218,6 @@ Result<RangeProfiler> RangeProfiler::open(const CudaContext& context) {
   auto state = std::make_unique<State>(std::move(cupti), context);
   GEMMSMITH_CHECK(state->initialise());
   GEMMSMITH_CHECK(state->learn_device());
-  GEMMSMITH_CHECK(state->enable());
   return RangeProfiler(std::move(state));
 }
 
@@ -195,33 +228,25 @@ Result<MetricSet> RangeProfiler::metric_set(std::vector<std::string> metrics) co
 Result<std::vector<std::vector<double>>> RangeProfiler::collect(const MetricSet& set,
                                                                 const Step& prepare,
                                                                 const Step& launch) {
-  GEMMSMITH_TRY(std::vector<std::uint8_t> data, state_->data_image(set));
-  GEMMSMITH_CHECK(state_->set_config(set, data));
+  Collection collection(*state_->cupti, *state_->context, set);
+  GEMMSMITH_CHECK(collection.open());
   for (int pass = 0;; ++pass) {
     if (pass == kMostPasses)
       return fail(ErrorCode::kDevice, "CUPTI asked for more than {} passes of a schedule of {}",
                   kMostPasses, set.passes());
     GEMMSMITH_CHECK(prepare());
     GEMMSMITH_CHECK(state_->context->synchronize());
-    GEMMSMITH_CHECK(state_->start());
+    GEMMSMITH_CHECK(collection.start());
     const Result<void> launched = launch();
     // Whatever the launch says, what was started must end.
     const Result<void> finished = state_->context->synchronize();
-    const Result<bool> all = state_->stop();
+    const Result<bool> all = collection.stop();
     GEMMSMITH_CHECK(launched);
     GEMMSMITH_CHECK(finished);
     if (!all) return tl::unexpected<Error>(all.error());
     if (*all) break;
   }
-  GEMMSMITH_CHECK(state_->decode());
-  GEMMSMITH_TRY(const std::size_t ranges, state_->ranges(data));
-  if (ranges == 0) return fail(ErrorCode::kDevice, "CUPTI counted no kernel of the launch");
-  std::vector<std::vector<double>> kernels;
-  for (std::size_t range = 0; range < ranges; ++range) {
-    GEMMSMITH_TRY(std::vector<double> values, set.evaluate(data, range));
-    kernels.push_back(std::move(values));
-  }
-  return kernels;
+  return collection.values();
 }
 
 }  // namespace gemmsmith

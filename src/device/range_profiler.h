@@ -18,8 +18,7 @@ class RangeProfiler {
   // At most so many kernels in one launch: packing, the product, a reduction; cuBLAS has more.
   static constexpr std::size_t kMostKernels = 16;
 
-  // Errors (kEnvironment): no CUPTI, no permission, a device that shows no counters, another
-  // profiler that holds them. The context must outlive it.
+  // Errors (kEnvironment): no CUPTI, a device that shows no counters. The context must outlive it.
   static Result<RangeProfiler> open(const CudaContext& context);
   RangeProfiler(RangeProfiler&&) noexcept;
   RangeProfiler& operator=(RangeProfiler&&) noexcept;
@@ -31,7 +30,8 @@ class RangeProfiler {
   Result<MetricSet> metric_set(std::vector<std::string> metrics) const;
 
   // One pass after another: `prepare` (memory and caches as they shall be; not counted), then
-  // `launch`, which only enqueues. For each kernel of the launch, in order, the set's values.
+  // `launch`, which only enqueues. For each kernel of the launch, in order, the set's values. Errors
+  // (kEnvironment): no permission, another profiler that holds the counters.
   using Step = std::function<Result<void>()>;
   Result<std::vector<std::vector<double>>> collect(const MetricSet& set, const Step& prepare,
                                                    const Step& launch);

@@ -75,12 +75,12 @@ TEST_F(RangeProfilerTest, EveryPassIsPreparedAndLaunchedOnce) {
                                              "DeviceGetChipName",
                                              "ProfilerGetCounterAvailability",
                                              "ProfilerGetCounterAvailability",
-                                             "RangeProfilerEnable",
                                              "ProfilerHostInitialize",
                                              "ProfilerHostConfigAddMetrics",
                                              "ProfilerHostGetConfigImageSize",
                                              "ProfilerHostGetConfigImage",
                                              "ProfilerHostGetNumOfPasses",
+                                             "RangeProfilerEnable",
                                              "RangeProfilerGetCounterDataSize",
                                              "RangeProfilerCounterDataImageInitialize",
                                              "RangeProfilerSetConfig",
@@ -94,10 +94,24 @@ TEST_F(RangeProfilerTest, EveryPassIsPreparedAndLaunchedOnce) {
                                              "RangeProfilerGetCounterDataInfo",
                                              "ProfilerHostEvaluateToGpuValues",
                                              "ProfilerHostEvaluateToGpuValues",
-                                             "ProfilerHostDeinitialize",
                                              "RangeProfilerDisable",
+                                             "ProfilerHostDeinitialize",
                                              "ProfilerDeInitialize"};
   EXPECT_EQ(calls(), expected);
+}
+
+// CUPTI keeps pointers into what a collection allocates until it is disabled.
+TEST_F(RangeProfilerTest, EachCollectionIsEnabledAndDisabled) {
+  auto profiler = open();
+  ASSERT_TRUE(profiler);
+  for (int i = 1; i <= 3; ++i) {
+    const auto set = profiler->metric_set({"a"});
+    ASSERT_TRUE(set);
+    const auto nothing = [] { return Result<void>(); };
+    ASSERT_TRUE(profiler->collect(*set, nothing, nothing));
+    EXPECT_EQ(count("RangeProfilerEnable"), i);
+    EXPECT_EQ(count("RangeProfilerDisable"), i);
+  }
 }
 
 TEST_F(RangeProfilerTest, ALaunchThatFailsEndsWhatWasStarted) {
@@ -112,6 +126,7 @@ TEST_F(RangeProfilerTest, ALaunchThatFailsEndsWhatWasStarted) {
   EXPECT_EQ(values.error().what, "as planned");
   EXPECT_EQ(count("RangeProfilerStart"), 1);
   EXPECT_EQ(count("RangeProfilerStop"), 1);
+  EXPECT_EQ(count("RangeProfilerDisable"), 1);
   EXPECT_EQ(count("RangeProfilerDecodeData"), 0);
 }
 
@@ -161,12 +176,19 @@ void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.label;
 class RefusedRangeProfiler : public RangeProfilerTest,
                              public ::testing::WithParamInterface<Refusal> {};
 
+// Some refuse to open a profiler, some to enable it.
 TEST_P(RefusedRangeProfiler, IsToldWhyAndWhatToDo) {
   const ScopedEnvironment planned(GetParam().variable, GetParam().value);
-  const auto profiler = open();
-  ASSERT_FALSE(profiler);
-  EXPECT_EQ(profiler.error().code, GetParam().code);
-  EXPECT_EQ(profiler.error().what, GetParam().what);
+  const auto counted = [&]() -> Result<void> {
+    GEMMSMITH_TRY(RangeProfiler profiler, open());
+    GEMMSMITH_TRY(const MetricSet set, profiler.metric_set({"a"}));
+    const auto nothing = [] { return Result<void>(); };
+    GEMMSMITH_TRY([[maybe_unused]] const auto values, profiler.collect(set, nothing, nothing));
+    return {};
+  }();
+  ASSERT_FALSE(counted);
+  EXPECT_EQ(counted.error().code, GetParam().code);
+  EXPECT_EQ(counted.error().what, GetParam().what);
   // Whatever was begun was ended.
   EXPECT_EQ(
       count("ProfilerInitialize"),
