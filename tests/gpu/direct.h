@@ -52,7 +52,8 @@ class DirectTest : public ::testing::Test {
     DeviceBuffer workspace, counters;  // give_scratch()'s
     plan::Operands operands() const { return {a.pointer(), b.pointer(), c.pointer(), d.pointer()}; }
   };
-  Data make_data(const Problem& p) {
+  Data make_data(const Problem& p) { return make_data(p, probe_range(p)); }
+  Data make_data(const Problem& p, IntegerRange range) {
     Data data;
     const auto allocate = [&](const MatrixShape& shape) {
       auto buffer = DeviceBuffer::allocate(driver(), static_cast<std::size_t>(shape.extent()) * 2);
@@ -66,7 +67,6 @@ class DirectTest : public ::testing::Test {
     data.expected = allocate(stored_d(p));
     data.report = std::move(*DeviceBuffer::allocate(driver(), sizeof(Report)));
     const CUstream s = stream_.get();
-    const IntegerRange range = probe_range(p);
     for (const auto& [buffer, shape] :
          {std::pair{&data.a, stored_a(p)}, std::pair{&data.b, stored_b(p)},
           std::pair{&data.c, stored_c(p)}}) {
