@@ -229,8 +229,8 @@ __device__ __forceinline__ void prefetch_operands(const GemmArgs& args, const Ti
 
 // Starts the first k tiles, as many as the ring holds.
 __device__ __forceinline__ void fill_ring(TileLoader& loader, u32 ring, int k_tiles, int k) {
-  // Unrolled it saves a tiny kernel some tenths of a microsecond; with many copies a thread, or with
-  // elements, which come through registers, it only costs compile time and registers.
+  // Unrolled it saves a tiny kernel some tenths of a microsecond; with many copies a thread, or
+  // with elements, which come through registers, it only costs compile time and registers.
   constexpr int kCopies = kStages * (kTileM + kTileN) * kRowChunks / kThreads;
   constexpr int kUnroll = kLoads == 0 && kCopies <= 24 ? kStages : 1;
   if (k_tiles > 0 && k >= kStages * kTileK) {

@@ -61,8 +61,8 @@
 // Grid: at most one cluster a cluster-sized block of tiles, so that every CTA has a tile. kSplit 2:
 // tiles x split_k, so that CTAs that read the same k range follow each other.
 //
-// Threads: 128 * consumers + (consumers == 2 && accumulator registers > F ? 128 : 32), F = 88 where D
-// is stored by rows (kEpilogue 1 and kSplit 0), else 96.
+// Threads: 128 * consumers + (consumers == 2 && accumulator registers > F ? 128 : 32), F = 88 where
+// D is stored by rows (kEpilogue 1 and kSplit 0), else 96.
 //
 // Tensor maps, inner dimension first; out of bounds reads as zero:
 //   A {k, m}, stride lda, box {64, tile_m / cluster_n}, 128-byte swizzle; or, with m contiguous,
@@ -115,13 +115,13 @@ struct AccumulatorRegister<true> {
 };
 using Accumulator = AccumulatorRegister<kF16Accumulator>::Type;
 
-// Three warpgroups leave 168 registers a thread, and so do nine warps, for each quarter of an SM has
-// a quarter of its registers. Accumulators that need more than that get the producer's: 3 * 168 =
-// 40 + 2 * 232. Otherwise a single producer warp will do. Storing by rows takes more registers, for
-// addresses, than storing by TMA.
+// Three warpgroups leave 168 registers a thread, and so do nine warps, for each quarter of an SM
+// has a quarter of its registers. Accumulators that need more than that get the producer's: 3 * 168
+// = 40 + 2 * 232. Otherwise a single producer warp will do. Storing by rows takes more registers,
+// for addresses, than storing by TMA.
 constexpr bool kStoresRows = kEpilogue == 1 && kSplit == 0;
-constexpr bool kMovesRegisters =
-    kConsumers == 2 && kRowBlocks * kRegisters > (kStoresRows ? 88 : 96);
+constexpr bool kMovesRegisters = kConsumers == 2 &&
+                                 kRowBlocks * kRegisters > (kStoresRows ? 88 : 96);
 constexpr int kProducerRegisters = 40;
 constexpr int kConsumerRegisters = 232;
 constexpr int kConsumerThreads = 128 * kConsumers;

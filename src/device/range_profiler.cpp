@@ -80,8 +80,8 @@ struct RangeProfiler::State {
 
 namespace {
 
-// One collection, from enabling to disabling: CUPTI keeps pointers to both images meanwhile. (With one
-// object for several collections, the second was seen to crash.)
+// One collection, from enabling to disabling: CUPTI keeps pointers to both images meanwhile. (With
+// one object for several collections, the second was seen to crash.)
 class Collection {
  public:
   Collection(const Cupti& cupti, const CudaContext& context, const MetricSet& set)

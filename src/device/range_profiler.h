@@ -30,8 +30,8 @@ class RangeProfiler {
   Result<MetricSet> metric_set(std::vector<std::string> metrics) const;
 
   // One pass after another: `prepare` (memory and caches as they shall be; not counted), then
-  // `launch`, which only enqueues. For each kernel of the launch, in order, the set's values. Errors
-  // (kEnvironment): no permission, another profiler that holds the counters.
+  // `launch`, which only enqueues. For each kernel of the launch, in order, the set's values.
+  // Errors (kEnvironment): no permission, another profiler that holds the counters.
   using Step = std::function<Result<void>()>;
   Result<std::vector<std::vector<double>>> collect(const MetricSet& set, const Step& prepare,
                                                    const Step& launch);

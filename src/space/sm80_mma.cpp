@@ -67,7 +67,8 @@ bool accumulators_fit(const SpaceContext& context, const Config& config) {
   return warp_tile_elements(config) <= most;
 }
 
-// Elements come through registers: measured by compiling, 128x64 f16 accumulators spill beside them.
+// Elements come through registers: measured by compiling, 128x64 f16 accumulators spill beside
+// them.
 bool elements_fit(const SpaceContext&, const Config& config) {
   return !loads_elements(config) || warp_tile_elements(config) <= 4096;
 }

@@ -39,8 +39,8 @@ int accumulator_registers(const Config& config, DataType accumulator) {
 }
 
 // Most accumulator registers a thread can hold beside the loop's own: 192 of the 232 that
-// setmaxnreg leaves two consumers (at 208 NVRTC 13.0 spills, above that it serialises wgmma); 160 of
-// the 255 that one consumer can address (192 spill in clusters).
+// setmaxnreg leaves two consumers (at 208 NVRTC 13.0 spills, above that it serialises wgmma); 160
+// of the 255 that one consumer can address (192 spill in clusters).
 constexpr int kMaxAccumulatorRegisters = 192;
 constexpr int kMaxAccumulatorRegistersOfOne = 160;
 
@@ -55,8 +55,8 @@ bool accumulators_fit(const SpaceContext& context, const Config& config) {
 }
 
 // Measured by compiling: three 64-row blocks of more than 96 columns, and four of more than 64 of
-// f32 accumulators, whatever the cluster and the layout; two blocks of 192 columns and one of 256 do
-// not spill.
+// f32 accumulators, whatever the cluster and the layout; two blocks of 192 columns and one of 256
+// do not spill.
 bool row_stores_fit(const SpaceContext& context, const Config& config) {
   if (config.at("epilogue") == kEpilogueTma || config.at("split") != 0) return true;
   const int rows = consumer_tile(config).rows;

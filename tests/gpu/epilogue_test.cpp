@@ -94,7 +94,8 @@ class EpilogueTest : public DirectTest {
 
   // A kernel with each epilogue: one module, another argument.
   int check_all(const Problem& plain) {
-    // Elements so small that D's type holds each sum: what was rounded before the bias is no oracle.
+    // Elements so small that D's type holds each sum: what was rounded before the bias is no
+    // oracle.
     Data data = make_data(plain, {-1, 1});
     const DeviceBuffer bias = make_bias(plain);
     EXPECT_TRUE(stream_.synchronize());
