@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run.sh PROGRAM OUT -- on a machine with a GPU: profiles of 20 shapes across the regimes, ours beside
 # lt_tuned; the same kernels under ncu, compared figure by figure; and the L2 model against the
-# counters. About two minutes on an H200. A part that fails is named and the rest goes on. Exit 0: all
+# counters. About four minutes on an H200. A part that fails is named and the rest goes on. Exit 0: all
 # parts ran and agreed; 1: not so.
 #
 #   ncu_compare.csv  each figure by both, and whether they are within 2 points
@@ -42,7 +42,7 @@ nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,power.limit --fo
 
 choices=(--shapes "$here/shapes.csv" --choices "$here/choices.csv")
 part profiles 75 "$program" profile "${choices[@]}" --full --csv --seconds 0.25
-part ncu_compare 75 python3 "$here/ncu_compare.py" "$program" "$out/profiles.csv" "$out/ncu.log"
+part ncu_compare 240 python3 "$here/ncu_compare.py" "$program" "$out/profiles.csv" "$out/ncu.log"
 part l2 60 "$program" profile --l2 --shapes "$here/l2_shapes.csv" --ranked 9 --csv
 tail -n 2 "$out/l2.log" | tee -a "$summary"
 tail -n 3 "$out/ncu_compare.log" | tee -a "$summary"
