@@ -121,7 +121,7 @@ using Accumulator = AccumulatorRegister<kF16Accumulator>::Type;
 // for addresses, than storing by TMA.
 constexpr bool kStoresRows = kEpilogue == 1 && kSplit == 0;
 constexpr bool kMovesRegisters = kConsumers == 2 &&
-                                 kRowBlocks * kRegisters > (kStoresRows ? 88 : 96);
+                                 kRowBlocks * kRegisters > (kStoresRows ? 80 : 96);
 constexpr int kProducerRegisters = 40;
 constexpr int kConsumerRegisters = 232;
 constexpr int kConsumerThreads = 128 * kConsumers;

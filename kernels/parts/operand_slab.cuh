@@ -88,8 +88,12 @@ struct OperandSlab {
       use(part * kPart * kSlabRowBytes, k, row + static_cast<int>(part) * kPart);
     } else {
       constexpr int kPart = kSlabElems / kSharers;
-#pragma unroll
-      for (int block = 0; block < kTile / kBlock; ++block) {
+      // Unrolled, more boxes than four are more addresses than a producer that gave its registers
+      // away can hold.
+      constexpr int kBoxes = kTile / kBlock;
+      constexpr int kUnroll = kBoxes <= 4 ? kBoxes : 1;
+#pragma unroll kUnroll
+      for (int block = 0; block < kBoxes; ++block) {
         use(static_cast<u32>(block * kSlabElems * kLineBytes) + part * kPart * kLineBytes,
             row + block * kBlock, k + static_cast<int>(part) * kPart);
       }

@@ -182,6 +182,11 @@ Result<int> run(EvalOptions options, const Session& session) {
     return 0;
   }
   const std::string& device = session.settings.value("device");
+  if (!is_gpu(device) && !is_recorded(device))
+    return fail(ErrorCode::kUnsupported,
+                "{} computes nothing that could be evaluated: gemmsmith bench and tune print what "
+                "it predicts",
+                device);
   if (is_server && is_recorded(device))
     return fail(
         ErrorCode::kUnsupported,

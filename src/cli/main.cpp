@@ -47,8 +47,12 @@ int report(const Error& error) {
 
 // A value that this verb does not use is wrong all the same: it was meant for something.
 Result<void> check_settings(const Session& session) {
-  if (const std::string& device = session.settings.value("device"); !is_recorded(device))
+  const std::string& device = session.settings.value("device");
+  if (is_gpu(device)) {
     GEMMSMITH_CHECK(cuda_ordinal(device));
+  } else if (!is_recorded(device)) {
+    GEMMSMITH_CHECK(modelled_target(device));
+  }
   GEMMSMITH_CHECK(bench_settings(session));
   GEMMSMITH_CHECK(compile_threads(session));
   return {};

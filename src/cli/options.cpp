@@ -28,7 +28,8 @@ std::string flag_of(const std::string& setting) {
 
 std::string help_of(const std::string& setting) {
   if (setting == "device")
-    return "Where to measure: cuda:N, or recorded:FILE (a recording, no GPU needed)";
+    return "Where to measure: cuda:N, recorded:FILE (a recording, no GPU needed) or "
+           "model:a100|h100|h200 (predicted, not measured)";
   if (setting == "store") return "File that keeps measurements and winners";
   if (setting == "cache_dir") return "Folder of compiled kernels";
   if (setting == "log_level") return "off, error, warning, info or debug";

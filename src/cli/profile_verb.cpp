@@ -59,10 +59,10 @@ Result<void> check_options(const ProfileOptions& options, const Session& session
     return fail(ErrorCode::kBadInput,
                 "--bare launches what is named and chooses nothing: name configs with --config or "
                 "--choices");
-  if (const std::string& device = session.settings.value("device"); is_recorded(device))
+  if (!is_gpu(session.settings.value("device")))
     return fail(ErrorCode::kUnsupported,
-                "hardware counters can only come from a GPU, not from a recording: pass --device "
-                "cuda:N");
+                "hardware counters can only come from a GPU, not from a recording or a model: pass "
+                "--device cuda:N");
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "device/device_json.h"
+#include "measure/model_bench.h"
 
 namespace gemmsmith::cli {
 
@@ -27,6 +28,12 @@ void warn_of_damage(const Store& store) {
   if (store.damaged_rows() > 0)
     talk("warning: {} rows of {} are damaged and were left out; tune their shapes again\n",
          store.damaged_rows(), store.path().string());
+}
+
+Result<void> check_is_measured(const Environment& environment) {
+  if (!is_predicted(environment.fingerprint)) return {};
+  return fail(ErrorCode::kBadInput, "{}: these are predictions; tune on such a card first",
+              environment.fingerprint);
 }
 
 Result<DeviceInfo> device_of(const Store& store, const Environment& environment) {

@@ -17,6 +17,10 @@ Result<Environment> only_environment(const Store& store, const std::string& fing
 // Rows whose checksum does not match are left out of everything; the user must hear of it.
 void warn_of_damage(const Store& store);
 
+// Error (kBadInput) where the environment's figures are a model's predictions: nothing that serves,
+// or passes for measured, is made from them.
+Result<void> check_is_measured(const Environment& environment);
+
 // What measured an environment's results: the device of the last run that says so.
 Result<DeviceInfo> device_of(const Store& store, const Environment& environment);
 

@@ -99,6 +99,7 @@ Result<int> run(const StoreOptions& options, const Session& session) {
           report.measurements, report.winners, report.counters, report.runs, report.already_there);
   } else {
     GEMMSMITH_TRY(const Environment environment, only_environment(store, options.device));
+    GEMMSMITH_CHECK(check_is_measured(environment));
     if (options.action == "plan-table")
       GEMMSMITH_CHECK(write_plan_table(store, environment,
                                        {options.file, options.epilogues, options.onto}, session));

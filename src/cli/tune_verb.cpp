@@ -112,6 +112,38 @@ Result<void> print_results(const Store& store, const Environment& environment,
   return {};
 }
 
+// The best that a model predicts for each shape, with the interval that holds 95 % of what the same
+// model predicts of a card that was measured.
+Result<void> print_predictions(const Store& store, const Environment& environment,
+                               const std::vector<Problem>& problems, OutputFormat format) {
+  Table table({"shape", "config", "predicted us", "from", "to", "between foreign us",
+               "lt_tuned predicted us", "ratio", "ratio from", "ratio to"});
+  for (const Problem& problem : problems) {
+    GEMMSMITH_TRY(const std::vector<StoredMeasurement> stored,
+                  store.measurements(environment, problem));
+    const Measurement* best = nullptr;
+    for (const StoredMeasurement& row : stored) {
+      const Measurement& m = row.measurement;
+      if (m.kind == Kind::kKernel && m.setting == Setting::kChained && m.status == Status::kOk &&
+          (best == nullptr || m.median_us < best->median_us))
+        best = &m;
+    }
+    if (best == nullptr) continue;
+    double foreign_us = std::nan("");
+    for (const StoredMeasurement& row : stored)
+      if (row.measurement.config == best->config && row.measurement.setting == Setting::kForeign)
+        foreign_us = row.measurement.median_us;
+    table.add({shape_name(problem), best->config, Cell(best->median_us, 2), Cell(best->low_us, 2),
+               Cell(best->high_us, 2), Cell(foreign_us, 2), Cell(best->median_us * best->ratio, 2),
+               Cell(best->ratio, 3), Cell(best->ratio_low, 3), Cell(best->ratio_high, 3)});
+  }
+  std::cout << table.render(format);
+  if (format == OutputFormat::kText)
+    std::cout
+        << "\nPredicted, not measured (docs/model_device.md): where to start on such a card.\n";
+  return {};
+}
+
 // Counts what was chosen among. That it cannot be counted is said, and takes nothing from tuning.
 Result<CountSummary> count_after_tuning(const BenchFactory& make_bench, Store& store,
                                         const Environment& environment,
@@ -150,10 +182,10 @@ Result<void> check_counting(const TuneOptions& options, const std::string& devic
     return fail(ErrorCode::kBadInput,
                 "--objectives, --reward and --monitor-policy look at what was counted: pass "
                 "--counters");
-  if (options.counters && is_recorded(device))
+  if (options.counters && !is_gpu(device))
     return fail(ErrorCode::kUnsupported,
-                "--counters: hardware counters can only come from a GPU, not from a recording: "
-                "pass --device cuda:N");
+                "--counters: hardware counters can only come from a GPU, not from a recording or a "
+                "model: pass --device cuda:N");
   return {};
 }
 
@@ -195,7 +227,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   GEMMSMITH_TRY(Store store, Store::open(path, Store::Mode::kReadWrite));
   GEMMSMITH_TRY(const BenchSettings settings, bench_settings(session));
   GEMMSMITH_TRY(std::unique_ptr<Bench> bench, open_bench(device, settings));
-  if (!is_recorded(device)) {
+  if (is_gpu(device)) {
     const Target& target = bench->device().target;
     GEMMSMITH_TRY(const std::string architecture, compile_architecture(target.compute_capability));
     const std::vector<KernelRequest> requests = kernels_to_prepare(work, target, tuner);
@@ -227,7 +259,8 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   }
   const Environment environment = environment_of(*bench);
   bench.reset();  // the re-test is to run in a fresh process, alone on the device
-  if (!options.no_retest && !interrupted_run) {
+  const bool is_model = !is_gpu(device) && !is_recorded(device);
+  if (!options.no_retest && !interrupted_run && !is_model) {
     const auto make_bench = [&](int pairs_factor) {
       BenchSettings fresh = settings;
       fresh.final_pairs *= pairs_factor;
@@ -250,7 +283,12 @@ Result<int> run(const TuneOptions& options, const Session& session) {
                   count_after_tuning(make_bench, store, environment, work, tuner, session));
     interrupted_run = summary.interrupted;
   }
-  GEMMSMITH_CHECK(print_results(store, environment, to_print, options.scoreboard, session.format));
+  if (is_model) {
+    GEMMSMITH_CHECK(print_predictions(store, environment, to_print, session.format));
+  } else {
+    GEMMSMITH_CHECK(
+        print_results(store, environment, to_print, options.scoreboard, session.format));
+  }
   if (options.counters && session.format == OutputFormat::kText)
     GEMMSMITH_CHECK(print_counted(store, environment, to_print, view));
   if (interrupted_run) {
@@ -273,6 +311,7 @@ Verb add_tune(CLI::App& parent, Session& session) {
       "  gemmsmith tune --shapes data/shapes/grid1000.csv --store grid.db\n"
       "  gemmsmith tune --device recorded:data/recordings/h200/grid1000_f16_f32_tn.csv.zst \\\n"
       "                 --shapes data/shapes/demo.csv --store demo.db      (no GPU needed)\n"
+      "  gemmsmith tune --device model:a100 --mnk 4096_4096_4096 --store a100.db   (predicted)\n"
       "Stopped at any time, the same command goes on where it stopped.");
   options->problem.add_to(*app);
   app->add_option("--strategy", options->tuner.strategy,

@@ -7,9 +7,9 @@ namespace gemmsmith::cli {
 
 Result<std::unique_ptr<VendorCheck>> VendorCheck::open(const std::string& device,
                                                        const Target& target) {
-  if (is_recorded(device))
+  if (!is_gpu(device))
     return fail(ErrorCode::kUnsupported,
-                "a recording has no cuBLASLt to ask: pass --device cuda:N");
+                "a recording, or a model, has no cuBLASLt to ask: pass --device cuda:N");
   GEMMSMITH_TRY(const int ordinal, cuda_ordinal(device));
   GEMMSMITH_TRY(const Driver* const driver, load_driver());
   GEMMSMITH_TRY(const DeviceInfo info, query_device(*driver, ordinal));

@@ -1,5 +1,6 @@
 // bench.h -- where measurements come from. The tuner sees only this: a GPU behind a worker process
-// (worker_bench.h) or a recording (recorded_bench.h) answer it alike.
+// (worker_bench.h), a recording (recorded_bench.h) or a model of a card (model_bench.h) answer it
+// alike.
 #pragma once
 
 #include <memory>
@@ -102,12 +103,20 @@ class Bench {
  private:
   static tl::unexpected<Error> needs_gpu(const char* what) {
     return fail(ErrorCode::kUnsupported,
-                "{} can only come from a GPU, not from a recording: pass --device cuda:N", what);
+                "{} can only come from a GPU, not from a recording or a model: pass --device cuda:N",
+                what);
   }
 };
 
-// "cuda:N", "recorded:FILE" (needs no GPU). Errors: kBadInput for another form, kEnvironment.
+// "cuda:N", "recorded:FILE" and "model:a100|h100|h200" (need no GPU). Errors: kBadInput for another
+// form, kEnvironment.
 Result<std::unique_ptr<Bench>> open_bench(const std::string& device, const BenchSettings& settings);
+
+// Whether a device of that name is a GPU: neither a recording nor a model.
+bool is_gpu(std::string_view device);
+
+// The card of "model:a100". Errors: kBadInput.
+Result<Target> modelled_target(std::string_view device);
 
 // N of "cuda:N". Errors: kBadInput.
 Result<int> cuda_ordinal(std::string_view device);

@@ -129,22 +129,11 @@ bool multicast_parts_are_whole(const SpaceContext& context, const Config& config
 
 // B with n contiguous lies in boxes of the widest of 64, 32, 16 columns that divides the tile
 // (kernels/parts/operand_slab.cuh).
-int b_box_columns(int tile_n) { return tile_n % 64 == 0 ? 64 : tile_n % 32 == 0 ? 32 : 16; }
-
 bool b_boxes_are_whole(const SpaceContext& context, const Config& config) {
   if (b_is_k_contiguous(context.problem.layout)) return true;
   const int tile_n = config.at("tile_n");
-  const int box = b_box_columns(tile_n);
+  const int box = tile_n % 64 == 0 ? 64 : tile_n % 32 == 0 ? 32 : 16;
   return tile_n % box == 0 && consumer_tile(config).columns % box == 0;
-}
-
-// Measured by compiling: issuing 26 boxes a stage (208 columns, k tiles of 128) spills in a
-// producer that gave its registers away; 14 do not.
-bool b_boxes_are_few(const SpaceContext& context, const Config& config) {
-  constexpr int kMostBoxes = 14;
-  if (b_is_k_contiguous(context.problem.layout)) return true;
-  const int tile_n = config.at("tile_n");
-  return tile_n / b_box_columns(tile_n) * (config.at("tile_k") / 64) <= kMostBoxes;
 }
 
 bool cluster_within_four(const SpaceContext&, const Config& config) {
@@ -251,7 +240,7 @@ Footprint sm90_ws_footprint(const Config& config, DataType accumulator) {
   const int consumers = config.at("consumers");
   const bool stores_rows = config.at("epilogue") != kEpilogueTma && config.at("split") == 0;
   const bool moves_registers =
-      consumers == 2 && accumulator_registers(config, accumulator) > (stores_rows ? 88 : 96);
+      consumers == 2 && accumulator_registers(config, accumulator) > (stores_rows ? 80 : 96);
   return {128 * consumers + (moves_registers ? 128 : 32), shared_bytes(config)};
 }
 
@@ -435,10 +424,6 @@ const Family& sm90_ws_family() {
            "32 or 64 columns",
            {"consumers", "schedule", "tile_m", "tile_n"},
            &b_boxes_are_whole},
-          {"b_boxes_are_few",
-           "a producer's registers hold the addresses of 14 boxes of a B with n contiguous a stage",
-           {"tile_n", "tile_k"},
-           &b_boxes_are_few},
           {"multicast_parts_are_whole",
            "each CTA of a cluster loads a part of whole 8-row swizzle groups",
            {"tile_m", "tile_n", "cluster_m", "cluster_n"},

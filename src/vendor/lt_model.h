@@ -3,8 +3,8 @@
 #pragma once
 
 #include "problem/target.h"
-#include "vendor/blas_types.h"
 #include "space/lt_tiles.h"
+#include "vendor/blas_types.h"
 
 namespace gemmsmith::vendor {
 
@@ -13,6 +13,9 @@ struct LtCandidateShape {
   TileShape cluster = {1, 1};
   int split_k = 1;
 };
+
+// The clock that predicted cycles are of.
+double sustained_clock_mhz(const Target& target);
 
 // Predicted SM cycles, comparable among candidates of one problem.
 double predicted_cycles(const ColumnMajor& problem, const Target& target,

@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Refused{"recording",
                 {"--device", "recorded:any.csv"},
-                "hardware counters can only come from a GPU, not from a recording: pass --device "
+                "hardware counters can only come from a GPU, not from a recording or a model: pass --device "
                 "cuda:N",
                 2},
         Refused{"baseline",
