@@ -96,6 +96,13 @@ Result<RunConditions> read_conditions(std::string_view conditions) {
   return conditions_of(object);
 }
 
+double smallest_empty_us(std::span<const RunConditions> runs) {
+  double smallest = 0;
+  for (const RunConditions& run : runs)
+    if (run.empty_us > 0) smallest = smallest > 0 ? std::min(smallest, run.empty_us) : run.empty_us;
+  return smallest;
+}
+
 Result<std::vector<RunConditions>> runs_of_sidecar(std::string_view sidecar) {
   GEMMSMITH_TRY(const json object, parse_object(sidecar, "recording's sidecar"));
   std::vector<RunConditions> runs;

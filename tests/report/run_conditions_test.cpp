@@ -63,6 +63,14 @@ TEST(RunConditions, ARecordingsSidecarNamesItsRuns) {
   EXPECT_NE(runs->front().command.find("gemmsmith tune"), std::string::npos);
 }
 
+TEST(RunConditions, TheShortestEmptyKernelIsOfTheRunsThatMeasuredIt) {
+  std::vector<RunConditions> runs(3);
+  EXPECT_EQ(smallest_empty_us(runs), 0);
+  runs[0].empty_us = 0.58;
+  runs[2].empty_us = 0.56;
+  EXPECT_EQ(smallest_empty_us(runs), 0.56);
+}
+
 RC_GTEST_PROP(RunConditions, AnyTextIsSafe, (const std::string& text)) {
   for (const std::string& json : {text, R"({"runs":{"a":{"conditions":)" + text + "}}}"}) {
     const auto runs = runs_of_sidecar(json);
