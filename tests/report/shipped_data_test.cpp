@@ -53,6 +53,28 @@ TEST(GridRecording, EveryShapeHasItsConfigsAndBaselines) {
   }
 }
 
+std::set<std::string> shapes_of(const std::vector<Problem>& problems) {
+  std::set<std::string> names;
+  for (const Problem& problem : problems) names.insert(shape_name(problem));
+  return names;
+}
+
+TEST(SixthRecordings, AreOfEverySixthShapeOfTheGridFromTheThirdOn) {
+  const auto grid = read_shape_list(kTree + "/data/shapes/grid1000.csv", Problem{});
+  const auto sixth = read_shape_list(kTree + "/data/shapes/sixth1000.csv", Problem{});
+  ASSERT_TRUE(grid) << grid.error().what;
+  ASSERT_TRUE(sixth) << sixth.error().what;
+  std::vector<Problem> drawn;
+  for (std::size_t i = 2; i < grid->size(); i += 6) drawn.push_back((*grid)[i]);
+  EXPECT_EQ(*sixth, drawn);
+  for (const char* layout : {"nn", "nt", "tt"}) {
+    std::vector<Problem> measured;
+    for (const Measurement& row : recording(std::string("sixth1000_f16_f32_") + layout))
+      measured.push_back(row.problem);
+    EXPECT_EQ(shapes_of(measured), shapes_of(drawn)) << layout;
+  }
+}
+
 // What docs/scoreboard.md is of: the whole grid, and what was measured again.
 std::vector<Measurement> grid() {
   return latest_rows({recording("grid1000_f16_f32_tn"), recording("longk172_f16_f32_tn"),
