@@ -12,9 +12,11 @@
 #include "base/files.h"
 #include "base/numbers.h"
 #include "base/statistics.h"
+#include "device/device_json.h"
 #include "device/recording.h"
 #include "problem/shape_list.h"
 #include "report/latest_rows.h"
+#include "report/run_conditions.h"
 #include "report/scoreboard.h"
 
 namespace gemmsmith::report {
@@ -121,6 +123,48 @@ TEST(ScoreboardPage, HoldsWhatTheReportPrintsToday) {
       EXPECT_EQ(held.count(line), 1U) << name << ": docs/scoreboard.md lacks: " << line;
     }
     EXPECT_GT(buckets, 2) << name;
+  }
+}
+
+double median_percent(const std::vector<const ShapeLine*>& shapes,
+                      double (*share)(const ShapeLine&)) {
+  std::vector<double> percents;
+  for (const ShapeLine* line : shapes) percents.push_back(100 * share(*line));
+  return median(percents);
+}
+
+TEST(ScoreboardPage, HoldsTheMediansOfFloors) {
+  const std::string sidecar =
+      *read_sidecar(kTree + "/data/recordings/h200/grid1000_f16_f32_tn.csv.zst");
+  const std::vector<Measurement> rows = grid();
+  Scoreboard board = make_scoreboard(rows);
+  add_floors(board, device_from_sidecar(sidecar)->target,
+             smallest_empty_us(*runs_of_sidecar(sidecar)));
+  const std::string page = *read_file(kTree + "/docs/scoreboard.md");
+  double from_us = 0;
+  for (const auto& [name, below_us] : {std::pair{"< 3 µs", 3.},
+                                       {"3–5 µs", 5.},
+                                       {"5–10 µs", 10.},
+                                       {"10–30 µs", 30.},
+                                       {"30–100 µs", 100.},
+                                       {"100–1000 µs", 1000.},
+                                       {"> 1000 µs", 1e9}}) {
+    std::vector<const ShapeLine*> inside;
+    for (const ShapeLine& line : board.shapes) {
+      EXPECT_LE(line.impossible_floor_us, line.lt_tuned_us / std::max(1., line.raw->chained));
+      if (line.lt_tuned_us >= from_us && line.lt_tuned_us < below_us) inside.push_back(&line);
+    }
+    const auto of_ours = [](const ShapeLine& line) {
+      return line.impossible_floor_us / line.lt_tuned_us * line.raw->chained;
+    };
+    const auto of_library = [](const ShapeLine& line) {
+      return line.impossible_floor_us / line.lt_tuned_us;
+    };
+    const std::string words =
+        fmt::format("| {} | {} | {:.0f} % | {:.0f} % |", name, inside.size(),
+                    median_percent(inside, of_ours), median_percent(inside, of_library));
+    EXPECT_NE(page.find(words), std::string::npos) << "docs/scoreboard.md lacks: " << words;
+    from_us = below_us;
   }
 }
 
