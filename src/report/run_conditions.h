@@ -30,7 +30,8 @@ struct RunConditions {
   int power_capped = 0;    // samples in which the power cap held the clock down
   int heat_throttled = 0;  // samples in which heat did
   int problems = 0;        // that its workers measured
-  double empty_us = 0;     // period of an empty kernel; the smallest of its workers
+  double empty_us = 0;  // period of an empty kernel; the smallest of its workers, of a replay that
+                        // of the recording
 };
 
 // From one run's conditions (Bench::conditions). Members that are missing stay 0. Error (kBadInput)
