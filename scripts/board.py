@@ -12,10 +12,14 @@ REGIMES = (("< 3 µs", 3), ("3–5 µs", 5), ("5–10 µs", 10), ("10–30 µs",
 
 
 def read_board(path):
-    """A row a shape, figures as numbers; shapes without a kernel of ours are left out."""
+    """A row a shape, figures as numbers, what is missing as ""."""
     with open(path, newline="") as file:
-        rows = [{name: number_or_text(value) for name, value in row.items()}
+        return [{name: number_or_text(value) for name, value in row.items()}
                 for row in csv.DictReader(file)]
+
+
+def with_ours(rows):
+    """Without the shapes on which no kernel of ours was in a final."""
     return [row for row in rows if row["raw"] != ""]
 
 

@@ -12,7 +12,7 @@ floor over the time that the shape takes (back to back), so that 100 % is what n
 import statistics
 import sys
 
-from board import by_regime, read_board, subject
+from board import by_regime, read_board, subject, with_ours
 from plot_scoreboard import OTHER, OURS, plt, points, save, steps, strip, time_axis
 
 
@@ -46,8 +46,8 @@ def markdown(rows):
 
 
 def main(board_path, picture_path):
-    rows = read_board(board_path)
-    if not all(row["impossible_floor_us"] for row in rows):
+    rows = with_ours(read_board(board_path))
+    if any(row["impossible_floor_us"] == "" for row in rows):
         sys.exit(f"{board_path} has no floors: which device measured it is not known")
     figure, axes = plt.subplots(figsize=(9, 5))
     time_axis(axes, rows)

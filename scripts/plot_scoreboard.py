@@ -18,7 +18,7 @@ import matplotlib.ticker
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
 
-from board import by_regime, geometric_mean, read_board, subject
+from board import by_regime, geometric_mean, read_board, subject, with_ours
 
 # Told apart by colour-blind readers too; the marks differ as well.
 OURS = {"color": "#1f77b4", "marker": "o"}
@@ -88,7 +88,7 @@ def save(figure, path):
 
 
 def main(board_path, picture_path):
-    rows = read_board(board_path)
+    rows = with_ours(read_board(board_path))
     figure, axes = plt.subplots(figsize=(9, 5))
     time_axis(axes, rows)
     axes.axhline(1, color="0.3", linewidth=1)
