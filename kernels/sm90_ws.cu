@@ -61,7 +61,7 @@
 // Grid: at most one cluster a cluster-sized block of tiles, so that every CTA has a tile. kSplit 2:
 // tiles x split_k, so that CTAs that read the same k range follow each other.
 //
-// Threads: 128 * consumers + (consumers == 2 && accumulator registers > F ? 128 : 32), F = 88 where
+// Threads: 128 * consumers + (consumers == 2 && accumulator registers > F ? 128 : 32), F = 80 where
 // D is stored by rows (kEpilogue 1 and kSplit 0), else 96.
 //
 // Tensor maps, inner dimension first; out of bounds reads as zero:

@@ -28,10 +28,9 @@ struct ReportOptions {
   std::vector<std::string> curves;
 };
 
-// What is reported on; the context is filled in for a page alone.
 struct Material {
   std::vector<Measurement> rows;
-  report::ReportContext context;
+  Result<report::ReportContext> context;  // nobody misses it in text and tables of means
 };
 
 Result<void> check_is_not_recording(const std::string& file, const std::string& recording) {
@@ -46,71 +45,62 @@ Result<void> check_is_not_recording(const std::string& file, const std::string& 
 }
 
 // Floors and roofs are the device's, so all recordings must be of one kind of device.
-Result<void> add_sidecar(const std::string& recording, report::ReportContext& context) {
-  GEMMSMITH_TRY(const std::string sidecar, read_sidecar(recording));
-  GEMMSMITH_TRY(const DeviceInfo device, device_from_sidecar(sidecar));
-  if (!context.source.empty() && device.fingerprint() != context.device.fingerprint())
-    return fail(ErrorCode::kBadInput, "{} was measured on {}, {} on {}: report on them one by one",
-                recording, device.fingerprint(), context.source, context.device.fingerprint());
-  context.device = device;
-  GEMMSMITH_TRY(std::vector<report::RunConditions> runs, report::runs_of_sidecar(sidecar));
-  std::move(runs.begin(), runs.end(), std::back_inserter(context.runs));
-  context.source += (context.source.empty() ? "" : ", ") + recording;
-  return {};
+Result<report::ReportContext> context_of_recordings(const std::vector<std::string>& recordings) {
+  report::ReportContext context;
+  for (const std::string& recording : recordings) {
+    GEMMSMITH_TRY(const std::string sidecar, read_sidecar(recording));
+    GEMMSMITH_TRY(const DeviceInfo device, device_from_sidecar(sidecar));
+    if (!context.source.empty() && device.fingerprint() != context.device.fingerprint())
+      return fail(ErrorCode::kBadInput,
+                  "{} was measured on {}, {} on {}: report on them one by one", recording,
+                  device.fingerprint(), context.source, context.device.fingerprint());
+    context.device = device;
+    GEMMSMITH_TRY(std::vector<report::RunConditions> runs, report::runs_of_sidecar(sidecar));
+    std::move(runs.begin(), runs.end(), std::back_inserter(context.runs));
+    context.source += (context.source.empty() ? "" : ", ") + recording;
+  }
+  return context;
 }
 
 Result<Material> read_recorded(const ReportOptions& options) {
-  Material material;
   std::vector<std::vector<Measurement>> recordings;
   for (const std::string& recording : options.recordings) {
     if (!options.html.empty()) GEMMSMITH_CHECK(check_is_not_recording(options.html, recording));
     GEMMSMITH_TRY(std::vector<Measurement> rows, read_recording(recording));
     recordings.push_back(std::move(rows));
-    if (!options.html.empty()) GEMMSMITH_CHECK(add_sidecar(recording, material.context));
   }
-  material.rows = report::latest_rows(std::move(recordings));
-  return material;
+  return Material{report::latest_rows(std::move(recordings)),
+                  context_of_recordings(options.recordings)};
 }
 
 Result<Material> read_stored(const ReportOptions& options, const Session& session) {
-  Material material;
   GEMMSMITH_TRY(const std::filesystem::path path, store_path(session));
   if (!options.html.empty()) GEMMSMITH_CHECK(check_is_not_store(options.html, path));
   GEMMSMITH_TRY(const Store store, Store::open(path, Store::Mode::kReadOnly));
   GEMMSMITH_TRY(const Environment environment, only_environment(store, options.environment));
   GEMMSMITH_TRY(std::vector<StoredMeasurement> stored, store.all_measurements());
+  Material material{{}, context_of(store, environment)};
   for (StoredMeasurement& row : stored)
     if (row.environment == environment) material.rows.push_back(std::move(row.measurement));
   warn_of_damage(store);
-  if (options.html.empty()) return material;
-  GEMMSMITH_TRY(material.context.device, device_of(store, environment));
-  GEMMSMITH_TRY(const std::vector<Run> runs, store.runs());
-  for (const Run& run : runs) {
-    if (run.environment != environment) continue;
-    GEMMSMITH_TRY(report::RunConditions conditions, report::read_conditions(run.conditions));
-    conditions.id = run.id;
-    conditions.started = run.started;
-    conditions.command = run.command;
-    material.context.runs.push_back(std::move(conditions));
-  }
-  material.context.source = path.string();
   return material;
 }
 
-Result<int> write_page(const ReportOptions& options, Material material,
+Result<int> write_page(const ReportOptions& options, const Material& material,
                        const report::Scoreboard& board, const Session& session) {
+  GEMMSMITH_TRY(report::ReportContext context, material.context);
   if (board.shapes.empty())
     return fail(ErrorCode::kBadInput,
                 "{} holds no shape with final measurements of lt_tuned: nothing to draw",
-                material.context.source);
+                context.source);
   // As typed, but for where the program lies.
-  material.context.command = fmt::format(
+  context.command = fmt::format(
       "gemmsmith {}", fmt::join(session.arguments.begin() + 1, session.arguments.end(), " "));
   for (const std::string& file : options.curves) {
     GEMMSMITH_TRY(std::vector<report::LearningCurve> curves, report::read_learning_curves(file));
-    std::move(curves.begin(), curves.end(), std::back_inserter(material.context.curves));
+    std::move(curves.begin(), curves.end(), std::back_inserter(context.curves));
   }
-  const std::string page = report::to_html(material.rows, board, material.context);
+  const std::string page = report::to_html(material.rows, board, context);
   GEMMSMITH_CHECK(go_on("writing " + options.html));
   GEMMSMITH_CHECK(write_file_atomic(options.html, page));
   if (!session.quiet)
@@ -120,12 +110,15 @@ Result<int> write_page(const ReportOptions& options, Material material,
 }
 
 Result<int> run(const ReportOptions& options, const Session& session) {
-  GEMMSMITH_TRY(Material material, options.recordings.empty() ? read_stored(options, session)
-                                                              : read_recorded(options));
+  GEMMSMITH_TRY(const Material material, options.recordings.empty() ? read_stored(options, session)
+                                                                    : read_recorded(options));
   GEMMSMITH_CHECK(go_on("reading the measurements"));
-  const report::Scoreboard board = report::make_scoreboard(material.rows);
+  report::Scoreboard board = report::make_scoreboard(material.rows);
+  if (material.context)
+    report::add_floors(board, material.context->device.target,
+                       report::smallest_empty_us(material.context->runs));
   GEMMSMITH_CHECK(go_on("making the scoreboard"));
-  if (!options.html.empty()) return write_page(options, std::move(material), board, session);
+  if (!options.html.empty()) return write_page(options, material, board, session);
   std::cout << (options.markdown                        ? report::to_markdown(board)
                 : session.format == OutputFormat::kJson ? report::to_json(board)
                 : session.format == OutputFormat::kCsv  ? report::to_csv(board)

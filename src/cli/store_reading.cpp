@@ -47,6 +47,22 @@ Result<DeviceInfo> device_of(const Store& store, const Environment& environment)
               store.path().string(), environment.fingerprint);
 }
 
+Result<report::ReportContext> context_of(const Store& store, const Environment& environment) {
+  report::ReportContext context;
+  context.source = store.path().string();
+  GEMMSMITH_TRY(context.device, device_of(store, environment));
+  GEMMSMITH_TRY(const std::vector<Run> runs, store.runs());
+  for (const Run& run : runs) {
+    if (run.environment != environment) continue;
+    GEMMSMITH_TRY(report::RunConditions conditions, report::read_conditions(run.conditions));
+    conditions.id = run.id;
+    conditions.started = run.started;
+    conditions.command = run.command;
+    context.runs.push_back(std::move(conditions));
+  }
+  return context;
+}
+
 Result<void> check_is_not_store(const std::string& file, const std::filesystem::path& store) {
   for (const char* suffix : {"", "-wal", "-shm"}) {
     std::filesystem::path part = store;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "device/device_info.h"
+#include "report/html_report.h"
 #include "store/store.h"
 
 namespace gemmsmith::cli {
@@ -23,6 +24,9 @@ Result<void> check_is_measured(const Environment& environment);
 
 // What measured an environment's results: the device of the last run that says so.
 Result<DeviceInfo> device_of(const Store& store, const Environment& environment);
+
+// The device and the runs of an environment, for a report on them.
+Result<report::ReportContext> context_of(const Store& store, const Environment& environment);
 
 // Writing a file over the store it comes from would lose both.
 Result<void> check_is_not_store(const std::string& file, const std::filesystem::path& store);

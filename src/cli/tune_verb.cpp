@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "cli/bench_session.h"
 #include "cli/counted_table.h"
+#include "cli/store_reading.h"
 #include "cli/verb.h"
 #include "device/recording.h"
 #include "measure/targets.h"
@@ -82,7 +83,9 @@ Result<void> print_results(const Store& store, const Environment& environment,
                   store.measurements(environment, problem));
     for (const StoredMeasurement& row : stored) rows.push_back(row.measurement);
   }
-  const report::Scoreboard board = report::make_scoreboard(rows);
+  report::Scoreboard board = report::make_scoreboard(rows);
+  if (const auto context = context_of(store, environment))
+    report::add_floors(board, context->device.target, report::smallest_empty_us(context->runs));
   if (format == OutputFormat::kJson) {
     std::cout << report::to_json(board);
     return {};

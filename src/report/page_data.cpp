@@ -70,13 +70,6 @@ json means_json(const std::string& bucket, const Means& m) {
           {"served_losses", m.served_losses}};
 }
 
-double smallest_empty_us(const std::vector<RunConditions>& runs) {
-  double smallest = 0;
-  for (const RunConditions& run : runs)
-    if (run.empty_us > 0) smallest = smallest > 0 ? std::min(smallest, run.empty_us) : run.empty_us;
-  return smallest;
-}
-
 void add_side(json& columns, const std::string& name, const std::optional<Side>& side,
               const ConfigList& configs) {
   columns[name].push_back(side ? positive(side->chained) : json(nullptr));
@@ -85,10 +78,7 @@ void add_side(json& columns, const std::string& name, const std::optional<Side>&
   columns[name + "_config"].push_back(side ? configs.place(side->config) : -1);
 }
 
-json shape_columns(const Scoreboard& board, const ReportContext& context,
-                   const ConfigList& configs) {
-  const Target& target = context.device.target;
-  const double empty_us = smallest_empty_us(context.runs);
+json shape_columns(const Scoreboard& board, const ConfigList& configs) {
   json columns = json::object();
   const auto add = [&](const char* column, json value) {
     columns[column].push_back(std::move(value));
@@ -103,8 +93,8 @@ json shape_columns(const Scoreboard& board, const ReportContext& context,
     add("gflop", figure(p.flop() / 1e9));
     add("mib", figure(p.min_bytes() / (1 << 20)));
     add("hot", line.cache == CacheState::kHot ? 1 : 0);
-    add("floor_us", figure(impossible_floor_us(p, target, line.cache, empty_us)));
-    add("expected_us", figure(expected_floor_us(p, target, line.cache)));
+    add("floor_us", figure(line.impossible_floor_us));
+    add("expected_us", figure(line.expected_floor_us));
     add("lt_us", figure(line.lt_tuned_us));
     add("lt_config", configs.place(line.lt_tuned_config));
     for (const Kind kind : {Kind::kCublas, Kind::kCublasAutotune, Kind::kLtFirst}) {
@@ -258,7 +248,7 @@ PageData make_page_data(std::span<const Measurement> rows, const Scoreboard& boa
       {"not_retested", board.not_retested},
       {"overall", overall},
       {"buckets", buckets},
-      {"shapes", shape_columns(board, context, configs)},
+      {"shapes", shape_columns(board, configs)},
       {"losses", losses_json(board, device.target)},
       {"front", front_json(rows)},
       {"curves", curves_json(context.curves)},

@@ -58,8 +58,15 @@ void add_throttling(RunConditions& run, const json& samples) {
   }
 }
 
+void shorten(double& shortest_us, double us) {
+  if (us > 0) shortest_us = shortest_us > 0 ? std::min(shortest_us, us) : us;
+}
+
 RunConditions conditions_of(const json& object) {
   RunConditions run;
+  // A replay measures no empty kernel; the runs that it replays did.
+  for (const auto& [id, replayed] : child(child(object, "recorded"), "runs").items())
+    shorten(run.empty_us, conditions_of(child(replayed, "conditions")).empty_us);
   const auto workers = object.find("workers");
   if (workers == object.end() || !workers->is_array()) return run;
   int most_samples = 0;
@@ -76,8 +83,7 @@ RunConditions conditions_of(const json& object) {
     run.samples += samples;
     run.problems += count(worker, "problems");
     add_throttling(run, child(clocks, "throttle_samples"));
-    const double empty_us = number(worker, "empty_kernel_us");
-    if (empty_us > 0) run.empty_us = run.empty_us > 0 ? std::min(run.empty_us, empty_us) : empty_us;
+    shorten(run.empty_us, number(worker, "empty_kernel_us"));
   }
   return run;
 }
@@ -94,6 +100,12 @@ Result<json> parse_object(std::string_view text, const char* what) {
 Result<RunConditions> read_conditions(std::string_view conditions) {
   GEMMSMITH_TRY(const json object, parse_object(conditions, "conditions of a run"));
   return conditions_of(object);
+}
+
+double smallest_empty_us(std::span<const RunConditions> runs) {
+  double smallest_us = 0;
+  for (const RunConditions& run : runs) shorten(smallest_us, run.empty_us);
+  return smallest_us;
 }
 
 Result<std::vector<RunConditions>> runs_of_sidecar(std::string_view sidecar) {

@@ -2,6 +2,7 @@
 // them: what a reader needs to judge absolute times. Ratios are paired and need none of it.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,12 +30,16 @@ struct RunConditions {
   int power_capped = 0;    // samples in which the power cap held the clock down
   int heat_throttled = 0;  // samples in which heat did
   int problems = 0;        // that its workers measured
-  double empty_us = 0;     // period of an empty kernel; the smallest of its workers
+  double empty_us = 0;  // period of an empty kernel; the smallest of its workers, of a replay that
+                        // of the recording
 };
 
 // From one run's conditions (Bench::conditions). Members that are missing stay 0. Error (kBadInput)
 // where the text is no JSON object.
 Result<RunConditions> read_conditions(std::string_view conditions);
+
+// The period of an empty kernel in the run that had the shortest; 0 where none measured it.
+double smallest_empty_us(std::span<const RunConditions> runs);
 
 // Every run of a recording's sidecar, by id. Error (kBadInput) where the text is no JSON object.
 Result<std::vector<RunConditions>> runs_of_sidecar(std::string_view sidecar);

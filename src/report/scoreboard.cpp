@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/statistics.h"
+#include "measure/floors.h"
 #include "search/run_id.h"
 #include "search/selection.h"
 
@@ -295,6 +296,13 @@ Scoreboard make_scoreboard(std::span<const Measurement> rows) {
     from_us = bucket.below_us;
   }
   return board;
+}
+
+void add_floors(Scoreboard& board, const Target& target, double empty_us) {
+  for (ShapeLine& line : board.shapes) {
+    line.impossible_floor_us = impossible_floor_us(line.problem, target, line.cache, empty_us);
+    line.expected_floor_us = expected_floor_us(line.problem, target, line.cache);
+  }
 }
 
 }  // namespace gemmsmith::report

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/measurement.h"
+#include "problem/target.h"
 
 namespace gemmsmith::report {
 
@@ -28,12 +29,14 @@ struct ShapeLine {
   double lt_tuned_us = 0;
   std::string lt_tuned_config;
   CacheState cache = CacheState::kCold;  // of lt_tuned's row, and so of the floors
-  std::optional<Side> raw;               // our kernels alone
-  std::optional<Side> vendor;            // searched vendor configs alone
-  std::optional<Side> ours_and_vendor;   // the better of the two
-  bool raw_wins = false;                 // one kernel of ours wins (selection.h) in both settings
-  bool raw_loses = false;                // every one of ours lost
-  Side served;                           // the selected plan; 1 where lt_tuned serves
+  double impossible_floor_us = 0;        // back to back; 0 where the device is not known
+  double expected_floor_us = 0;
+  std::optional<Side> raw;              // our kernels alone
+  std::optional<Side> vendor;           // searched vendor configs alone
+  std::optional<Side> ours_and_vendor;  // the better of the two
+  bool raw_wins = false;                // one kernel of ours wins (selection.h) in both settings
+  bool raw_loses = false;               // every one of ours lost
+  Side served;                          // the selected plan; 1 where lt_tuned serves
   Kind served_kind = Kind::kLtTuned;
   bool served_wins = false;          // by selection.h, in the last run that tested it
   bool served_loses = false;         // likewise
@@ -59,6 +62,10 @@ struct Scoreboard {
 };
 
 Scoreboard make_scoreboard(std::span<const Measurement> rows);
+
+// The floors of every shape (measure/floors.h) on the device that measured; `empty_us` is the
+// period of an empty kernel there, 0 where nobody measured it.
+void add_floors(Scoreboard& board, const Target& target, double empty_us);
 
 std::string to_text(const Scoreboard& board);  // for a terminal
 std::string to_markdown(const Scoreboard& board);

@@ -198,19 +198,21 @@ std::string to_csv(const Scoreboard& board) {
   std::string text =
       "m,n,k,type,acc,layout,lt_tuned_us,cublas,cublas_autotune,lt_first,raw_config,raw,"
       "raw_foreign,vendor_config,vendor,vendor_foreign,served_kind,served_config,served,"
-      "served_foreign,served_lost,retested,batch\n";
+      "served_foreign,served_lost,retested,batch,impossible_floor_us,expected_floor_us\n";
   for (const ShapeLine& line : board.shapes) {
     const auto baseline = [&](Kind kind) {
       const auto found = line.baselines.find(kind);
       return found == line.baselines.end() ? std::string() : fmt::format("{:.4f}", found->second);
     };
-    text += fmt::format("{},{},{},{},{},{},{:.3f},{},{},{},{},{},{},{},{},{},{}\n", line.problem.m,
-                        line.problem.n, line.problem.k, name(line.problem.type),
+    const auto floor = [](double us) { return us > 0 ? fmt::format("{:.3f}", us) : std::string(); };
+    text += fmt::format("{},{},{},{},{},{},{:.3f},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+                        line.problem.m, line.problem.n, line.problem.k, name(line.problem.type),
                         name(line.problem.accumulator), name(line.problem.layout), line.lt_tuned_us,
                         baseline(Kind::kCublas), baseline(Kind::kCublasAutotune),
                         baseline(Kind::kLtFirst), csv_side(line.raw), csv_side(line.vendor),
                         name(line.served_kind), csv_side(line.served), line.served_loses ? 1 : 0,
-                        line.retested ? 1 : 0, line.problem.batch);
+                        line.retested ? 1 : 0, line.problem.batch, floor(line.impossible_floor_us),
+                        floor(line.expected_floor_us));
   }
   return text;
 }

@@ -1,4 +1,4 @@
-// gemmsmith report --html: what it writes, and what it refuses to.
+// gemmsmith report --html and --csv: what they write, and what the page refuses to.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -99,6 +99,18 @@ TEST(ReportPage, WithoutFinalRowsThereIsNothingToDraw) {
   EXPECT_EQ(result.err, "gemmsmith: " + recording +
                             " holds no shape with final measurements of lt_tuned: nothing to "
                             "draw\n");
+}
+
+TEST(ReportCsv, HasFloorsWhereTheDeviceIsKnown) {
+  const std::string folder = fresh_folder();
+  const std::string recording = small_recording(folder);
+  const std::vector<std::string> arguments = {"report", "--recording", recording, "--csv"};
+  const std::string with = run_program(arguments).out;
+  EXPECT_NE(with.find(",0.600\n"), std::string::npos) << with;
+  std::filesystem::remove(folder + "/small.json");
+  const ProgramResult without = run_program(arguments);
+  EXPECT_EQ(without.exit_code, 0) << without.err;
+  EXPECT_NE(without.out.find(",1,,\n"), std::string::npos) << without.out;
 }
 
 TEST(ReportPage, FlagsThatDoNotGoTogetherAreRefused) {

@@ -22,7 +22,9 @@ ReportContext context() {
 }
 
 std::string page_of(const Rows& rows, const ReportContext& given = context()) {
-  return to_html(rows.all, make_scoreboard(rows.all), given);
+  Scoreboard board = make_scoreboard(rows.all);
+  add_floors(board, given.device.target, smallest_empty_us(given.runs));
+  return to_html(rows.all, board, given);
 }
 
 json part(const std::string& html, const std::string& id) {

@@ -63,6 +63,22 @@ TEST(RunConditions, ARecordingsSidecarNamesItsRuns) {
   EXPECT_NE(runs->front().command.find("gemmsmith tune"), std::string::npos);
 }
 
+TEST(RunConditions, AReplaysEmptyKernelIsTheRecordings) {
+  const auto run = read_conditions(std::string(R"({"recorded":{"runs":{"a":{"conditions":)") +
+                                   kTwoWorkers + R"(},"b":7}},"counts":{}})");
+  ASSERT_TRUE(run) << run.error().what;
+  EXPECT_EQ(run->empty_us, 0.5);
+  EXPECT_EQ(run->samples, 0);
+}
+
+TEST(RunConditions, TheShortestEmptyKernelIsOfTheRunsThatMeasuredIt) {
+  std::vector<RunConditions> runs(3);
+  EXPECT_EQ(smallest_empty_us(runs), 0);
+  runs[0].empty_us = 0.58;
+  runs[2].empty_us = 0.56;
+  EXPECT_EQ(smallest_empty_us(runs), 0.56);
+}
+
 RC_GTEST_PROP(RunConditions, AnyTextIsSafe, (const std::string& text)) {
   for (const std::string& json : {text, R"({"runs":{"a":{"conditions":)" + text + "}}}"}) {
     const auto runs = runs_of_sidecar(json);
