@@ -67,6 +67,16 @@ bool accumulators_fit(const SpaceContext& context, const Config& config) {
   return warp_tile_elements(config) <= most;
 }
 
+// Measured by compiling: accumulators and two sets of a k step's fragments; 32x256 f16 accumulators
+// (272) spill, 128x64 (224) do not.
+bool fragments_fit(const SpaceContext& context, const Config& config) {
+  constexpr int kMostRegisters = 240;
+  const int per_register = context.problem.accumulator == DataType::kF16 ? 64 : 32;
+  const int fragments = config.at("tile_m") / config.at("warps_m") / 16 * 4 +
+                        config.at("tile_n") / config.at("warps_n") / 8 * 2;
+  return warp_tile_elements(config) / per_register + 2 * fragments <= kMostRegisters;
+}
+
 // Elements come through registers: measured by compiling, 128x64 f16 accumulators spill beside
 // them.
 bool elements_fit(const SpaceContext&, const Config& config) {
@@ -201,6 +211,10 @@ const Family& sm80_mma_family() {
            "a warp tile above 64x64 (128x64 with f16 accumulation) does not fit the registers",
            {"tile_m", "tile_n", "warps_m", "warps_n"},
            &accumulators_fit},
+          {"fragments_fit",
+           "a long warp tile's fragments do not fit the registers beside its accumulators",
+           {"tile_m", "tile_n", "warps_m", "warps_n"},
+           &fragments_fit},
           {"elements_fit",
            "a warp tile above 64x64 does not fit the registers beside what is loaded element by "
            "element",

@@ -217,6 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Broken{"sm80_mma", "legal"}, Broken{"sm80_mma:wm0", "values_in_range"},
                     Broken{"sm80_mma:wm-2.k1000000", "values_in_range"},
                     Broken{"sm80_mma:m256.n256", "accumulators_fit"},
+                    Broken{"sm80_mma:m16.n256.wm1.wn1", "fragments_fit"},
                     Broken{"sm80_mma:m16", "warps_share_whole_blocks"},
                     Broken{"sm80_mma:k32.wk4", "k_slices_are_whole"},
                     Broken{"sm80_mma:m128.n128.wm4.wn4", "warps_are_few"},
