@@ -11,6 +11,11 @@
 namespace gemmsmith::runtime {
 namespace {
 
+std::string& refusal() {
+  static auto* const text = new std::string;  // as the process, never destroyed
+  return *text;
+}
+
 watch::WatchedProcess* open_watched_process() {
   const char* named = std::getenv("GEMMSMITH_MONITOR");
   if (named == nullptr || *named == '\0') return nullptr;
@@ -19,9 +24,9 @@ watch::WatchedProcess* open_watched_process() {
     path.replace(at, 2, std::to_string(getpid()));
   auto opened = watch::WatchedProcess::open(path);
   if (!opened) {
-    log_to_sink(
-        GEMMSMITH_LOG_ERROR,
-        fmt::format("GEMMSMITH_MONITOR: {}; this process is not monitored", opened.error().what));
+    refusal() =
+        fmt::format("GEMMSMITH_MONITOR: {}; this process is not monitored", opened.error().what);
+    log_to_sink(GEMMSMITH_LOG_ERROR, refusal());
     return nullptr;
   }
   log_to_sink(GEMMSMITH_LOG_INFO,
@@ -35,6 +40,11 @@ watch::WatchedProcess* open_watched_process() {
 watch::WatchedProcess* watched_process() {
   static watch::WatchedProcess* const process = open_watched_process();
   return process;
+}
+
+const std::string& why_not_watched() {
+  watched_process();
+  return refusal();
 }
 
 void WatchedShape::lapse(std::uint64_t now) {

@@ -25,6 +25,8 @@ namespace gemmsmith::runtime {
 // The process's shared file. Null where none was asked for, or it was refused: the log says why.
 // The same on every call; the first one makes the file.
 watch::WatchedProcess* watched_process();
+// Why it was refused; "" where it was not. For those who have somewhere to say it.
+const std::string& why_not_watched();
 
 class WatchedShape {
  public:
