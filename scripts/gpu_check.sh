@@ -51,9 +51,20 @@ for program in vendor_check gpu_runtime_tests; do
   if [ -n "$path" ]; then lane "$program" "$path"; else note "$program: unavailable: not built"; fi
 done
 
+plans=${GEMMSMITH_PLANS:-data/plans/h200_f16_f32_tn.plans}
+
+# The monitor beside a process that serves by these plans.
+program=$(find_program gemmsmith)
+monitor_test=$(find_program gpu_monitor_test)
+if [ -n "$monitor_test" ] && [ -n "$program" ]; then
+  lane monitor env GEMMSMITH_PROGRAM="$program" GEMMSMITH_PLANS="$plans" \
+    "$monitor_test" --gtest_output="xml:$results/monitor.xml"
+else
+  note "monitor: unavailable: gpu_monitor_test or gemmsmith is not built"
+fi
+
 # The faces that serve: host cost side by side, then PyTorch alone, preloaded and routed. Another
 # Python than python3 is named in GEMMSMITH_PYTHON.
-plans=${GEMMSMITH_PLANS:-data/plans/h200_f16_f32_tn.plans}
 host_cost=$(find_program gpu_host_cost)
 if [ -n "$host_cost" ]; then lane gpu_host_cost "$host_cost" "$plans"; else note "gpu_host_cost: unavailable: not built"; fi
 python=${GEMMSMITH_PYTHON:-python3}

@@ -57,7 +57,8 @@
  *     D = A B (host values alpha = 1 and beta = 0) unless the table says otherwise. Plans for other
  *     work are D = alpha A B (beta = 0 on the host) and D = alpha A B + beta C (everything else,
  *     device values included). What no plan serves, cuBLASLt's heuristic does. The same table,
- *     device and arguments, with a large enough workspace, give the same kernel and the same bits.
+ *     device and arguments, with a large enough workspace and no monitor (19), give the same kernel
+ *     and the same bits.
  * 16. gemmsmithDestroy unloads the kernels: finish the work that uses them and destroy the graphs
  *     that hold them first, and destroy the handle before the contexts in which it was used.
  * 17. D = act(alpha * op(A) * op(B) + beta * C + bias): the bias is added before the activation,
@@ -67,6 +68,9 @@
  * 18. With GEMMSMITH_RECORD=FILE in the environment, each problem that no plan served is appended
  * to FILE once, as a shape list for `gemmsmith tune --shapes FILE`. At most 4096 problems are kept;
  *     nothing is written while a stream captures.
+ * 19. With GEMMSMITH_MONITOR=FILE in the environment of the first gemmsmithCreate, a monitor may
+ *     time calls and order cuBLASLt's heuristic or another plan's kernel in a plan's place, outside
+ *     of captures. The process makes FILE, and leaves it alone where it is something else.
  */
 #ifndef GEMMSMITH_GEMMSMITH_H_
 #define GEMMSMITH_GEMMSMITH_H_

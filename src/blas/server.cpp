@@ -9,6 +9,7 @@
 #include "runtime/choice.h"
 #include "runtime/device_state.h"
 #include "runtime/miss_list.h"
+#include "runtime/watched_shape.h"
 
 namespace gemmsmith::blas {
 namespace {
@@ -61,6 +62,7 @@ Server::Server() {
   if (!driver) return;
   driver_ = *driver;
   handle_ = std::make_unique<runtime::Handle>();
+  if (!runtime::why_not_watched().empty()) tell(runtime::why_not_watched());
   load_table();
 }
 

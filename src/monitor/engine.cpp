@@ -33,7 +33,7 @@ const char* name(Verb verb) {
 }
 
 std::optional<Config> smaller_tile_k(const Config& config, const Problem& problem,
-                                     const Target& target) {
+                                     const Target& target, const CanServe& can_serve) {
   const int index = config.family->index_of("tile_k");
   if (index < 0) return std::nullopt;
   const int most = config.at("tile_k") - kTileKStep;
@@ -43,7 +43,8 @@ std::optional<Config> smaller_tile_k(const Config& config, const Problem& proble
     if (*value > most) continue;
     Config smaller = config;
     smaller.set("tile_k", *value);
-    if (broken_rule({problem, target}, smaller) == nullptr) return smaller;
+    if (broken_rule({problem, target}, smaller) != nullptr) continue;
+    if (!can_serve || can_serve(problem, smaller)) return smaller;
   }
   return std::nullopt;
 }
@@ -63,8 +64,11 @@ Result<void> check_metrics(const Policy& policy, const std::vector<bool>& presen
   return {};
 }
 
-Engine::Engine(Policy policy, Target target, NextPlan next_plan)
-    : policy_(std::move(policy)), target_(std::move(target)), next_plan_(std::move(next_plan)) {}
+Engine::Engine(Policy policy, Target target, NextPlan next_plan, CanServe can_serve)
+    : policy_(std::move(policy)),
+      target_(std::move(target)),
+      next_plan_(std::move(next_plan)),
+      can_serve_(std::move(can_serve)) {}
 
 void Engine::serve(const Problem& problem, Config plan) {
   Watch watch;
@@ -77,6 +81,12 @@ void Engine::serve(const Problem& problem, Config plan) {
 Serving Engine::serving(const Problem& problem) const {
   const auto found = watches_.find(describe(problem));
   return found == watches_.end() ? std::nullopt : found->second.now;
+}
+
+const Serving* Engine::left(const Problem& problem) const {
+  const auto found = watches_.find(describe(problem));
+  if (found == watches_.end() || found->second.steps.empty()) return nullptr;
+  return &found->second.steps.back().before;
 }
 
 Decision Engine::decision(const Watch& watch, const Sample& sample, std::size_t rule,
@@ -99,6 +109,10 @@ std::optional<Decision> Engine::judge(const Sample& sample) {
   const auto found = watches_.find(describe(sample.problem));
   if (found == watches_.end()) return std::nullopt;
   Watch& watch = found->second;
+  if (sample.of_left) {
+    watch.is_probed = !watch.steps.empty();
+    return watch.is_probed ? go_back(watch, sample) : std::nullopt;
+  }
   if (watch.since_return >= 0 && ++watch.since_return > watch.forgive_after) {
     watch.since_return = -1;
     watch.patience = 1;
@@ -119,6 +133,7 @@ std::optional<Decision> Engine::judge(const Sample& sample) {
     }
     return leave(watch, sample, i);
   }
+  if (watch.is_probed) return std::nullopt;
   return go_back(watch, sample);
 }
 
@@ -127,7 +142,8 @@ std::optional<Serving> Engine::apply(Action action, const Watch& watch,
   if (!watch.now) return std::nullopt;  // nothing is behind the heuristic
   switch (action) {
     case Action::kSmallerTileK:
-      if (auto smaller = smaller_tile_k(*watch.now, problem, target_)) return Serving(*smaller);
+      if (auto smaller = smaller_tile_k(*watch.now, problem, target_, can_serve_))
+        return Serving(*smaller);
       return std::nullopt;
     case Action::kNextPlan:
       if (auto next = next_plan_(problem, watch.tried)) return Serving(*std::move(next));
@@ -149,14 +165,19 @@ std::optional<Decision> Engine::hold(Watch& watch, const Sample& sample, std::si
 
 std::optional<Decision> Engine::leave(Watch& watch, const Sample& sample, std::size_t rule) {
   const Rule& by = policy_.rules[rule];
+  std::string impossible;
   for (const Action action : by.actions) {
     const std::optional<Serving> next = apply(action, watch, sample.problem);
-    if (!next) continue;
+    if (!next) {
+      impossible += fmt::format("{}{}", impossible.empty() ? "" : ", ", name(action));
+      continue;
+    }
     Decision d = decision(watch, sample, rule, Verb::kLeave);
     d.action = name(action);
     d.to = *next;
     d.reason = fmt::format("{} was {} {:g} in {} samples, last {:.4g}", d.metric,
                            by.above ? "above" : "below", by.threshold, d.samples, d.value);
+    if (!impossible.empty()) d.reason += fmt::format("; not possible here: {}", impossible);
     if (watch.since_return >= 0 && watch.since_return <= kMistakeWithin * by.after) {
       watch.patience = std::min(2 * watch.patience, kMostPatience);
       d.reason += fmt::format("; the return was too early, the next waits {} samples",
@@ -167,6 +188,7 @@ std::optional<Decision> Engine::leave(Watch& watch, const Sample& sample, std::s
     if (watch.now) watch.tried.push_back(*watch.now);
     std::fill(watch.bad.begin(), watch.bad.end(), 0);
     watch.good = 0;
+    watch.is_probed = false;
     watch.since_return = -1;
     watch.said_hold = false;
     return d;
@@ -198,6 +220,7 @@ std::optional<Decision> Engine::go_back(Watch& watch, const Sample& sample) {
   // What was tried on the way may be tried again, in the same order.
   if (watch.steps.empty() && watch.now) watch.tried = {*watch.now};
   watch.good = 0;
+  watch.is_probed = false;
   watch.since_return = 0;
   watch.forgive_after = std::max(rule.return_after * watch.patience, kMistakeWithin * rule.after);
   watch.said_hold = false;

@@ -22,6 +22,9 @@ struct Sample {
   Problem problem;
   std::vector<std::optional<double>> values;  // by metrics()
   bool throttled = false;                     // clocks were held down by power, heat or hardware
+  // One of a few calls that were served, while another plan serves, by what the last step left: the
+  // way back is judged by those alone, once there are any.
+  bool of_left = false;
 };
 
 // What serves a problem: a config, or where there is none cuBLASLt's heuristic.
@@ -53,9 +56,13 @@ struct Decision {
 using NextPlan =
     std::function<std::optional<Config>(const Problem&, const std::vector<Config>& tried)>;
 
+// Whether whoever serves has a config at hand: a process that runs compiles nothing.
+using CanServe = std::function<bool(const Problem&, const Config&)>;
+
 class Engine {
  public:
-  Engine(Policy policy, Target target, NextPlan next_plan);
+  // Without `can_serve`, everything legal can be.
+  Engine(Policy policy, Target target, NextPlan next_plan, CanServe can_serve = nullptr);
 
   // The plan that a problem starts with. A problem that is sampled without one is served by
   // cuBLASLt: nothing can be done about it.
@@ -65,6 +72,8 @@ class Engine {
   std::optional<Decision> judge(const Sample& sample);
 
   Serving serving(const Problem& problem) const;
+  // What the last step away from the plan left. Null while the plan serves.
+  const Serving* left(const Problem& problem) const;
 
  private:
   // A step away from the plan, and the rule that made it.
@@ -76,11 +85,12 @@ class Engine {
     Serving now;
     std::vector<Config> tried;
     std::vector<Step> steps;
-    std::vector<int> bad;   // samples in a row, by rule
-    int good = 0;           // in a row, by the rule of the last step
-    int patience = 1;       // factor on return_after: doubles when a return was a mistake
-    int since_return = -1;  // samples since the last return; -1: none lately
-    int forgive_after = 0;  // such samples until patience is forgotten
+    std::vector<int> bad;    // samples in a row, by rule
+    int good = 0;            // in a row, by the rule of the last step
+    bool is_probed = false;  // samples of what was left came since the last step
+    int patience = 1;        // factor on return_after: doubles when a return was a mistake
+    int since_return = -1;   // samples since the last return; -1: none lately
+    int forgive_after = 0;   // such samples until patience is forgotten
     bool said_hold = false;
   };
 
@@ -95,13 +105,14 @@ class Engine {
   Policy policy_;
   Target target_;
   NextPlan next_plan_;
+  CanServe can_serve_;
   std::map<std::string, Watch> watches_;  // by describe(problem)
 };
 
-// The same config with the largest legal tile K that is smaller by 16 or more; nothing where there
-// is none.
+// The same config with the largest legal tile K that is smaller by 16 or more, of those that can be
+// served; nothing where there is none.
 std::optional<Config> smaller_tile_k(const Config& config, const Problem& problem,
-                                     const Target& target);
+                                     const Target& target, const CanServe& can_serve = nullptr);
 
 // Nothing where every rule's metric is among `present` (by metrics()); else an error that names the
 // rule's place in the policy and what there is. `where` is what lacks it.

@@ -10,8 +10,8 @@
 namespace gemmsmith::monitor {
 namespace {
 
-constexpr std::string_view kBesides[] = {"t_s",        "shape",       "config",
-                                         "latency_us", "promised_us", "throttle"};
+constexpr std::string_view kBesides[] = {"t_s",         "shape",    "config",  "latency_us",
+                                         "promised_us", "throttle", "of_left", "next"};
 // Slowdowns that were not the GPU's own choice, of NVML's reasons by name.
 constexpr std::string_view kHeldDown[] = {"sw_power_cap", "hw_slowdown", "sw_thermal_slowdown",
                                           "hw_thermal_slowdown", "hw_power_brake"};
@@ -45,7 +45,7 @@ class Header {
         return fail(
             ErrorCode::kBadInput,
             "{}: unknown column '{}': expected t_s, shape, config, latency_us, promised_us, "
-            "throttle or a metric",
+            "throttle, of_left, next or a metric",
             place, name);
       if (!seen.insert(name).second)
         return fail(ErrorCode::kBadInput, "{}: the column '{}' twice", place, name);
@@ -106,6 +106,7 @@ class SeriesReader {
   void note_metrics(const Header& header) {
     for (const Metric& metric : metrics()) series_.present.push_back(header.at(metric.name) >= 0);
     if (header.at("latency_us") >= 0) series_.present[kLatencyRatio] = true;
+    series_.has_alternates = header.at("next") >= 0;
   }
 
   tl::unexpected<Error> bad(const Header& header, std::size_t column, std::string_view text,
@@ -155,11 +156,21 @@ class SeriesReader {
       sample.values[kLatencyRatio] = latency_us / promised_us;
     }
     if (header.at("throttle") >= 0) sample.throttled = is_held_down(fields[column("throttle")]);
+    if (header.at("of_left") >= 0) {
+      const std::string_view field = fields[column("of_left")];
+      if (field != "0" && field != "1") return bad(header, column("of_left"), field, "0 or 1");
+      sample.of_left = field == "1";
+    }
     const bool is_known =
         std::any_of(series_.plans.begin(), series_.plans.end(),
                     [&](const auto& plan) { return plan.first == sample.problem; });
-    if (!is_known)
+    if (!is_known) {
       series_.plans.emplace_back(sample.problem, std::string(fields[column("config")]));
+      series_.alternates.emplace_back();
+      if (series_.has_alternates)
+        for (const std::string_view config : split(fields[column("next")], ' '))
+          if (!config.empty()) series_.alternates.back().emplace_back(config);
+    }
     series_.samples.push_back(std::move(sample));
     return {};
   }

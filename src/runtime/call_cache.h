@@ -39,6 +39,26 @@ struct PlanCallKey {
 };
 static_assert(sizeof(PlanCallKey) == 48);
 
+// The same for what serves in the plan's place, where a monitor says so.
+template <class Key>
+struct AlternateKey {
+  std::uint64_t epoch = 0;  // the call's
+  std::uint64_t serving = 0;
+  Key key;
+};
+static_assert(sizeof(AlternateKey<CallKey>) == 16 + sizeof(CallKey));
+
+class ResidentTable;
+
+// How a monitor watches the call.
+struct CallWatch {
+  WatchedShape* shape = nullptr;  // null: it does not
+  ResidentTable* resident = nullptr;
+  std::uint32_t until_look = 1;  // calls
+  std::uint32_t stride = 1;      // from look to look
+  std::uint64_t looked_ns = 0;
+};
+
 template <class Key>
 struct CachedCall {
   Key key;
@@ -47,6 +67,7 @@ struct CachedCall {
   Problem problem;  // as in Call
   vendor::Extras extras;
   plan::BoundLaunch bound;
+  CallWatch watch;
 };
 
 template <class Key>

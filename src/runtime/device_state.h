@@ -10,6 +10,7 @@
 #include "runtime/finish_kernel.h"
 #include "runtime/scale_kernel.h"
 #include "runtime/scratch_pool.h"
+#include "runtime/watched_shape.h"
 #include "vendor/lt_fallback.h"
 
 namespace gemmsmith::runtime {
@@ -33,6 +34,8 @@ class DeviceState {
   const Error& lt_error() const { return lt_error_; }
   // For kernels that add up through memory.
   ScratchPool& scratch() { return scratch_; }
+  // What a monitor sees of it.
+  WatchedShapes& watched() { return watched_; }
 
   // Enqueues by cuBLASLt's heuristic choice; an activation that the library lacks follows as a
   // kernel of its own.
@@ -44,7 +47,7 @@ class DeviceState {
 
  private:
   DeviceState(const Driver& driver, CUcontext context)
-      : driver_(driver), context_(context), scratch_(driver) {}
+      : driver_(driver), context_(context), scratch_(driver), watched_(driver) {}
   void open_lt();
   void load_own_kernels();
   // Errors where they did not load: `work` says what for.
@@ -58,6 +61,7 @@ class DeviceState {
   Error lt_error_;
   std::unique_ptr<vendor::LtFallback> fallback_;
   ScratchPool scratch_;
+  WatchedShapes watched_;
   ScaleKernel scale_kernel_;
   FinishKernel finish_kernel_;
   Error own_error_;

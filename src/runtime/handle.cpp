@@ -80,23 +80,27 @@ void choose_and_bind(ResidentTable* resident, DeviceState& device, const Call& c
   else if (resident != nullptr)
     choice = resident->choose(call);
   if (choice.rejection == Rejection::kWorkspace) choice.most_workspace_bytes = call.workspace.bytes;
-  if (choice.source == Source::kKernel) {
-    auto made = plan::bind(device.driver(), choice.launch,
-                           {call.operands.a, call.operands.b, call.operands.c, call.operands.d,
-                            nullptr, call.extras.bias});
-    if (made) {
-      bound = *made;
-    } else {
-      choice = {};
-      choice.rejection = Rejection::kStrides;
-    }
-  }
+  bind_kernel(device, call, choice, bound);
   if (choice.source == Source::kCublasLt) note_miss(device.driver(), call, choice.rejection);
+}
+
+void bind_kernel(DeviceState& device, const Call& call, Choice& choice, plan::BoundLaunch& bound) {
+  if (choice.source != Source::kKernel) return;
+  auto made = plan::bind(device.driver(), choice.launch,
+                         {call.operands.a, call.operands.b, call.operands.c, call.operands.d,
+                          nullptr, call.extras.bias});
+  if (made) {
+    bound = *made;
+  } else {
+    choice = {};
+    choice.rejection = Rejection::kStrides;
+  }
 }
 
 Handle::Handle() : id_(next_epoch()), driver_(load_driver()) {
   // Made here rather than by a call, which may be captured.
   if (MissList::is_recorded_by_process()) MissList::of_process();
+  watched_process();
   if (!driver_) return;
   CUcontext context = nullptr;
   if ((*driver_)->CtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr)
@@ -264,8 +268,11 @@ CachedCall<CallKey>& Handle::choose_new(const gemmsmithProblem_t& problem, const
   entry.device = place.device.get();
   entry.problem = call.problem;
   entry.extras = call.extras;
-  choose_and_bind(resident_of(place), *place.device, call, entry.choice, entry.bound);
-  if (!entry.choice.is_provisional()) entry.key = key;
+  ResidentTable* const resident = resident_of(place);
+  choose_and_bind(resident, *place.device, call, entry.choice, entry.bound);
+  bool must_ask_again = false;
+  entry.watch = watch_call(resident, *place.device, call, entry.choice, must_ask_again);
+  if (!entry.choice.is_provisional() && !must_ask_again) entry.key = key;
   return entry;
 }
 
@@ -319,9 +326,8 @@ Result<bool> Handle::run_if_planned(const gemmsmithProblem_t& problem,
   vendor::Scalars scalars;
   if (CachedCall<CallKey>* const seen = find_seen(&problem, arguments, scalars); seen != nullptr) {
     if (!may_run(*seen)) return false;
-    GEMMSMITH_CHECK(serve(*seen, operands_of(scalars, arguments), scalars, workspace_of(arguments),
-                          arguments.stream));
-    return true;
+    return serve(*seen, operands_of(scalars, arguments), scalars, workspace_of(arguments),
+                 arguments.stream, allowed == Allowed::kKernelsAndVendor);
   }
   GEMMSMITH_TRY(const gemmsmithProblem_t checked, check_problem(&problem));
   GEMMSMITH_TRY(const Call call, check_call(checked, arguments));
@@ -330,8 +336,8 @@ Result<bool> Handle::run_if_planned(const gemmsmithProblem_t& problem,
   GEMMSMITH_TRY(Place* const place, place_of(context, call.stream));
   CachedCall<CallKey>& entry = choose_new(checked, call, context, *place);
   if (!may_run(entry)) return false;
-  GEMMSMITH_CHECK(serve(entry, call.operands, call.scalars, call.workspace, call.stream));
-  return true;
+  return serve(entry, call.operands, call.scalars, call.workspace, call.stream,
+               allowed == Allowed::kKernelsAndVendor);
 }
 
 Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem, float beta) {

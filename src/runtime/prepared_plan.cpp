@@ -50,7 +50,9 @@ Result<void> PreparedPlan::run_new(const MatmulArguments& arguments) const {
   entry.problem = call.problem;
   entry.extras = call.extras;
   choose_and_bind(resident_, device_, call, entry.choice, entry.bound);
-  if (!entry.choice.is_provisional()) entry.key = key;
+  bool must_ask_again = false;
+  entry.watch = watch_call(resident_, device_, call, entry.choice, must_ask_again);
+  if (!entry.choice.is_provisional() && !must_ask_again) entry.key = key;
   return serve(entry, call.operands, call.scalars, call.workspace, call.stream);
 }
 

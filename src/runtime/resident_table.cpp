@@ -1,6 +1,7 @@
 #include "runtime/resident_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/numbers.h"
@@ -77,6 +78,28 @@ Rejection why_not_found(const plan::PlanTable& plans, plan::PlanKey key) {
   return Rejection::kNoPlan;
 }
 
+// Whether the kernels of one key's plan were compiled for, and tuned with, the other's work.
+bool is_same_work(const plan::PlanKey& a, const plan::PlanKey& b) {
+  return a.type == b.type && a.accumulator == b.accumulator && a.layout == b.layout &&
+         a.alignment == b.alignment && a.epilogue == b.epilogue && a.grouped == b.grouped &&
+         (a.batch > 1) == (b.batch > 1);
+}
+
+double distance_between(const plan::PlanKey& a, const plan::PlanKey& b) {
+  const auto ratio = [](std::int32_t x, std::int32_t y) {
+    return std::abs(std::log(static_cast<double>(x) / y));
+  };
+  return ratio(a.m, b.m) + ratio(a.n, b.n) + ratio(a.k, b.k) + ratio(a.batch, b.batch);
+}
+
+// The same otherwise.
+bool has_smaller_tile_k(const Config& config, const Config& than) {
+  if (config.family != than.family || config.family->index_of("tile_k") < 0) return false;
+  Config same = config;
+  same.set("tile_k", than.at("tile_k"));
+  return same == than && config.at("tile_k") < than.at("tile_k");
+}
+
 // Another thread's capture forbids loading for now, which says nothing about the kernel.
 bool is_capture_error(CUresult result) {
   return result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
@@ -114,6 +137,46 @@ Choice ResidentTable::choose(const Call& call) {
                                                              : choose_kernel(*entry, call);
   choice.entry = choice.source == Source::kCublasLt ? nullptr : entry;
   return choice;
+}
+
+Choice ResidentTable::choose_alternate(const plan::PlanEntry& entry, const Call& call) {
+  Choice choice = choose_kernel(entry, call);
+  choice.entry = choice.source == Source::kCublasLt ? nullptr : &entry;
+  return choice;
+}
+
+std::vector<const plan::PlanEntry*> ResidentTable::alternates_of(const plan::PlanEntry& entry,
+                                                                 const Problem& problem,
+                                                                 std::size_t most) const {
+  const plan::PlanTable& plans = table_.plans();
+  const bool fused = problem.has_epilogue();
+  const auto own = parse_config(plans.text(entry), kernel_families());  // none of a vendor's plan
+  struct Candidate {
+    double distance = 0;
+    const plan::PlanEntry* entry = nullptr;
+  };
+  std::vector<Candidate> candidates;
+  for (const plan::PlanEntry& other : plans.entries()) {
+    if (other.source != plan::PlanSource::kKernel || !is_same_work(other.key, entry.key)) continue;
+    if (entry.source == plan::PlanSource::kKernel && other.kernel == entry.kernel) continue;
+    if (fused && other.fused_kernel() == plan::PlanEntry::kNoKernel) continue;
+    const auto config = parse_config(plans.text(other), kernel_families());
+    if (!config || broken_rule({problem, device_.info().target}, *config) != nullptr) continue;
+    const double distance =
+        own && has_smaller_tile_k(*config, *own) ? -1 : distance_between(other.key, entry.key);
+    candidates.push_back({distance, &other});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.distance < b.distance; });
+  std::vector<const plan::PlanEntry*> chosen;
+  for (const Candidate& candidate : candidates) {
+    if (chosen.size() == most) break;
+    if (std::none_of(chosen.begin(), chosen.end(), [&](const plan::PlanEntry* other) {
+          return other->kernel == candidate.entry->kernel;
+        }))
+      chosen.push_back(candidate.entry);
+  }
+  return chosen;
 }
 
 Choice ResidentTable::choose_kernel(const plan::PlanEntry& entry, const Call& call) {

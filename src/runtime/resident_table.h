@@ -29,6 +29,13 @@ class ResidentTable {
   // What serves the call: its plan where there is one that fits, else cuBLASLt and why.
   Choice choose(const Call& call);
 
+  // Whether the kernel of another problem's plan serves the call, checked as its own plan would be.
+  Choice choose_alternate(const plan::PlanEntry& entry, const Call& call);
+  // Plans of other problems whose kernels are legal for what `entry` serves: first those that
+  // differ in a smaller tile K alone, then those of the most similar problems. Each kernel once.
+  std::vector<const plan::PlanEntry*> alternates_of(const plan::PlanEntry& entry,
+                                                    const Problem& problem, std::size_t most) const;
+
   // Puts every kernel on the device. What cannot be loaded is reported by choose().
   void load_all();
 

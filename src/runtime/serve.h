@@ -2,6 +2,8 @@
 // cache entry holds. Inline, because a warm call is little else.
 #pragma once
 
+#include <utility>
+
 #include "runtime/arguments.h"
 #include "runtime/call_cache.h"
 #include "runtime/resident_table.h"
@@ -69,9 +71,9 @@ bool set_scratch(CachedCall<Key>& entry, const vendor::Workspace& workspace, CUs
 // Enqueues what the entry holds, or by cuBLASLt's heuristic where its kernel has no scratch or does
 // not fit: a context may have fewer SMs than its device, which the first launch tells.
 template <class Key>
-Result<void> serve(CachedCall<Key>& entry, const vendor::Operands& operands,
-                   const vendor::Scalars& scalars, const vendor::Workspace& workspace,
-                   CUstream stream) {
+Result<void> enqueue(CachedCall<Key>& entry, const vendor::Operands& operands,
+                     const vendor::Scalars& scalars, const vendor::Workspace& workspace,
+                     CUstream stream) {
   switch (entry.choice.source) {
     case Source::kKernel: {
       if (!set_scratch(entry, workspace, stream)) break;
@@ -94,5 +96,102 @@ Result<void> serve(CachedCall<Key>& entry, const vendor::Operands& operands,
 // null. Tells of misses (miss_list.h).
 void choose_and_bind(ResidentTable* resident, DeviceState& device, const Call& call, Choice& choice,
                      plan::BoundLaunch& bound);
+
+// Binds a kernel that was chosen; where that fails, cuBLASLt is chosen.
+void bind_kernel(DeviceState& device, const Call& call, Choice& choice, plan::BoundLaunch& bound);
+
+// How a monitor watches what was chosen. A plan's first call inside a capture is not: then
+// `must_ask_again` says that the entry may not be remembered so.
+CallWatch watch_call(ResidentTable* resident, DeviceState& device, const Call& call,
+                     const Choice& choice, bool& must_ask_again);
+
+// By the kernel of another plan. Null where it does not serve this call.
+template <class Key>
+CachedCall<AlternateKey<Key>>* find_alternate(CachedCall<Key>& entry, const plan::PlanEntry& plan,
+                                              std::uint32_t serving, const Call& call) {
+  using Cache = CallCache<AlternateKey<Key>>;
+  const AlternateKey<Key> key = {entry.key.epoch, serving, entry.key};
+  CachedCall<AlternateKey<Key>>* found = Cache::of_thread().find(key);
+  if (found == nullptr) {
+    found = &Cache::of_thread().make_room(key);
+    found->device = entry.device;
+    found->problem = entry.problem;
+    found->extras = entry.extras;
+    found->choice = entry.watch.resident->choose_alternate(plan, call);
+    bind_kernel(*entry.device, call, found->choice, found->bound);
+    if (!found->choice.is_provisional()) found->key = key;
+  }
+  return found->choice.source == Source::kKernel ? found : nullptr;
+}
+
+// Enqueues by `serving`, or by the plan where that does not serve this call; `serving` then says
+// so.
+template <class Key>
+Result<void> enqueue_as(std::uint32_t& serving, CachedCall<Key>& entry,
+                        const vendor::Operands& operands, const vendor::Scalars& scalars,
+                        const vendor::Workspace& workspace, CUstream stream) {
+  if (serving == watch::kLibrary)
+    return entry.device->run_fallback(entry.problem, entry.extras, operands, scalars, workspace,
+                                      stream);
+  if (const plan::PlanEntry* const plan = entry.watch.shape->alternate(serving); plan != nullptr) {
+    const Call call = {entry.problem, entry.extras, scalars, operands, workspace, stream};
+    if (auto* const other = find_alternate(entry, *plan, serving, call); other != nullptr)
+      if (auto done = enqueue(*other, operands, scalars, workspace, stream); done) return done;
+  }
+  serving = watch::kPlan;
+  return enqueue(entry, operands, scalars, workspace, stream);
+}
+
+// With a monitor: as it orders, and timed now and then. False, and nothing was done, where the
+// library should serve and that is the caller's to do.
+template <class Key>
+Result<bool> serve_watched(CachedCall<Key>& entry, const vendor::Operands& operands,
+                           const vendor::Scalars& scalars, const vendor::Workspace& workspace,
+                           CUstream stream, bool may_use_library) {
+  CallWatch& watch = entry.watch;
+  const watch::Order order = watch.shape->order();
+  WatchedShape::Look look;
+  if (--watch.until_look == 0) {
+    look = watch.shape->look(stream, watch.stride);
+    watch.stride = WatchedShape::next_stride(watch.stride, look.now_ns - watch.looked_ns);
+    watch.looked_ns = look.now_ns;
+    watch.until_look = watch.stride;
+  }
+  std::uint32_t serving = look.is_probe ? order.probe : order.serving;
+  // A graph would keep the order for ever.
+  if (serving != watch::kPlan && is_capturing(entry.device->driver(), stream))
+    serving = watch::kPlan;
+  if (serving == watch::kLibrary && !may_use_library) {
+    if (look.is_timed) watch.shape->end_timing(stream, serving, false, false);
+    return false;
+  }
+  auto done = enqueue_as(serving, entry, operands, scalars, workspace, stream);
+  if (look.is_timed)
+    watch.shape->end_timing(stream, serving, look.is_probe && order.serving != watch::kPlan,
+                            done.has_value());
+  if (!done) return tl::unexpected<Error>(std::move(done.error()));
+  return true;
+}
+
+// Enqueues what serves the entry. False as above.
+template <class Key>
+Result<bool> serve(CachedCall<Key>& entry, const vendor::Operands& operands,
+                   const vendor::Scalars& scalars, const vendor::Workspace& workspace,
+                   CUstream stream, bool may_use_library) {
+  if (entry.watch.shape != nullptr) [[unlikely]]
+    return serve_watched(entry, operands, scalars, workspace, stream, may_use_library);
+  GEMMSMITH_CHECK(enqueue(entry, operands, scalars, workspace, stream));
+  return true;
+}
+
+template <class Key>
+Result<void> serve(CachedCall<Key>& entry, const vendor::Operands& operands,
+                   const vendor::Scalars& scalars, const vendor::Workspace& workspace,
+                   CUstream stream) {
+  if (entry.watch.shape == nullptr) [[likely]]
+    return enqueue(entry, operands, scalars, workspace, stream);
+  GEMMSMITH_CHECK(serve_watched(entry, operands, scalars, workspace, stream, true));
+  return {};
+}
 
 }  // namespace gemmsmith::runtime

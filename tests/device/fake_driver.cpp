@@ -478,6 +478,7 @@ CUresult cuEventRecord(CUevent event, CUstream) {
   return CUDA_SUCCESS;
 }
 CUresult cuEventSynchronize(CUevent) { return CUDA_SUCCESS; }
+CUresult cuEventQuery(CUevent) { return CUDA_SUCCESS; }
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent stop) {
   const std::chrono::duration<float, std::milli> time =
       reinterpret_cast<FakeEvent*>(stop)->time - reinterpret_cast<FakeEvent*>(start)->time;

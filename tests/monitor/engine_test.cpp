@@ -172,6 +172,58 @@ TEST(MonitorEngine, NextPlansAreTakenInOrderAndOnceEach) {
             "cublaslt cublaslt heuristic\n");
 }
 
+// A running process compiles nothing: what it does not have is passed over, and that is said.
+TEST(MonitorEngine, OnlyWhatCanBeServedIsTaken) {
+  Engine engine(
+      *parse_policy(default_policy_text(), "p"), *known_target("h200"),
+      [](const Problem&, const std::vector<Config>&) { return std::optional<Config>(); },
+      [](const Problem&, const Config&) { return false; });
+  engine.serve(problem(), config("sm90_ws:w2.m128.n128.k128.s2"));
+  Sample bad;
+  bad.problem = problem();
+  bad.values.resize(metrics().size());
+  bad.values[1] = 50;
+  engine.judge(bad);
+  engine.judge(bad);
+  const auto left = engine.judge(bad);
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->action, "cublaslt");
+  EXPECT_EQ(left->reason,
+            "l2_miss_pct was above 20 in 3 samples, last 50; not possible here: smaller_tile_k, "
+            "next_plan");
+  ASSERT_NE(engine.left(problem()), nullptr);
+  EXPECT_EQ(serving_text(*engine.left(problem())), "sm90_ws:w2.m128.n128.k128.s2");
+}
+
+// While the library serves well, the plan may still be slow: its own samples decide.
+TEST(MonitorEngine, TheWayBackIsJudgedByWhatWasLeft) {
+  Engine engine(*parse_policy(default_policy_text(), "p"), *known_target("h200"),
+                [](const Problem&, const std::vector<Config>&) { return std::optional<Config>(); });
+  engine.serve(problem(), config("sm90_ws:w2.m128.n128.s2"));
+  const auto see = [&](double ratio, bool of_left) {
+    Sample sample;
+    sample.problem = problem();
+    sample.values.resize(metrics().size());
+    sample.values[0] = ratio;
+    sample.of_left = of_left;
+    return engine.judge(sample);
+  };
+  EXPECT_FALSE(see(2, true));  // nothing was left yet
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(see(2, false));
+  ASSERT_TRUE(see(2, false));
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE(see(1, false)) << i;
+    if (i % 4 == 0) {
+      EXPECT_FALSE(see(2, true)) << i;
+    }
+  }
+  for (int i = 0; i < 19; ++i) EXPECT_FALSE(see(1, true)) << i;
+  const auto back = see(1, true);
+  ASSERT_TRUE(back);
+  EXPECT_STREQ(name(back->verb), "return");
+  EXPECT_EQ(engine.left(problem()), nullptr);
+}
+
 TEST(MonitorEngine, ASampleWithoutTheMetricSaysNothing) {
   Engine engine(*parse_policy(default_policy_text(), "p"), *known_target("h200"),
                 [](const Problem&, const std::vector<Config>&) { return std::optional<Config>(); });

@@ -39,6 +39,22 @@ TEST(MonitorSeries, IsReadLineByLine) {
   EXPECT_FALSE(series->present[2]);
 }
 
+TEST(MonitorSeries, TellsWhatWasAtHandAndWhatWasLeft) {
+  const auto series = parse_series(
+      "t_s,shape,config,next,latency_ratio,of_left\n"
+      "0.5,64_64_64,sm90_ws:n32,sm90_ws:n64 sm80_mma:m32,1,0\n"
+      "0.6,64_64_64,,,2,1\n"
+      "0.6,64_64_128,sm90_ws:n32,,2,0\n",
+      "run.csv", {});
+  ASSERT_TRUE(series) << series.error().what;
+  EXPECT_TRUE(series->has_alternates);
+  ASSERT_EQ(series->alternates.size(), 2U);
+  EXPECT_EQ(series->alternates[0], (std::vector<std::string>{"sm90_ws:n64", "sm80_mma:m32"}));
+  EXPECT_TRUE(series->alternates[1].empty());
+  EXPECT_FALSE(series->samples[0].of_left);
+  EXPECT_TRUE(series->samples[1].of_left);
+}
+
 struct Wrong {
   const char* label;
   const char* text;
@@ -61,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"empty", "", "run.csv: empty: expected a header"},
         Wrong{"unknown_column", "t_s,shape,config,speed\n",
               "run.csv:1: unknown column 'speed': expected t_s, shape, config, latency_us, "
-              "promised_us, throttle or a metric"},
+              "promised_us, throttle, of_left, next or a metric"},
         Wrong{"column_twice", "t_s,shape,config,ipc,ipc\n", "run.csv:1: the column 'ipc' twice"},
         Wrong{"no_time", "shape,config\n", "run.csv:1: no column 't_s'"},
         Wrong{"half_a_ratio", "t_s,shape,config,latency_us\n",

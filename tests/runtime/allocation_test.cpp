@@ -1,32 +1,9 @@
 // A warm call allocates nothing: the C library's allocator is counted while it runs.
-#include <dlfcn.h>
-
-#include <atomic>
-#include <cstdlib>
-
 #include "plan/plan_table_writer.h"
+#include "runtime/counted_malloc.h"
 #include "runtime/fixture.h"
 #include "runtime/table_maker.h"
 #include "runtime/translate.h"
-
-namespace {
-
-std::atomic<bool> is_counting{false};
-std::atomic<int> allocations{0};
-
-}  // namespace
-
-// Every new, malloc and calloc of the process goes through these two.
-extern "C" void* __libc_malloc(std::size_t bytes);
-extern "C" void* __libc_calloc(std::size_t count, std::size_t bytes);
-extern "C" void* malloc(std::size_t bytes) {
-  if (is_counting.load(std::memory_order_relaxed)) ++allocations;
-  return __libc_malloc(bytes);
-}
-extern "C" void* calloc(std::size_t count, std::size_t bytes) {
-  if (is_counting.load(std::memory_order_relaxed)) ++allocations;
-  return __libc_calloc(count, bytes);
-}
 
 namespace gemmsmith::runtime {
 namespace {
@@ -34,21 +11,16 @@ namespace {
 class AllocationTest : public RuntimeTest {
  protected:
   static int allocations_of(Product& product, gemmsmithHandle_t handle, float alpha, float beta) {
-    allocations = 0;
-    is_counting = true;
-    const gemmsmithStatus_t status = product.run(handle, alpha, beta);
-    is_counting = false;
+    gemmsmithStatus_t status = GEMMSMITH_STATUS_SUCCESS;
+    const int allocations = allocations_during([&] { status = product.run(handle, alpha, beta); });
     EXPECT_EQ(status, GEMMSMITH_STATUS_SUCCESS) << gemmsmithGetLastErrorString();
     return allocations;
   }
 };
 
 TEST_F(AllocationTest, TheCounterCounts) {
-  allocations = 0;
-  is_counting = true;
-  auto* number = new int(1);
-  is_counting = false;
-  EXPECT_EQ(allocations, 1);
+  int* number = nullptr;
+  EXPECT_EQ(allocations_during([&] { number = new int(1); }), 1);
   delete number;
 }
 

@@ -36,6 +36,13 @@ struct FakeModule {
   bool is_fused = false;  // has epilogues; else the arguments' are not looked at
 };
 
+struct FakeEvent {
+  int own_launches = 0;
+};
+
+// Of the calling thread: what lies between two events that it records.
+thread_local int own_launches = 0;
+
 CUctx_st contexts[FakeGpu::kDevices] = {{0}, {1}};
 thread_local CUcontext current = nullptr;
 thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -166,6 +173,7 @@ CUresult run(CUfunction function, unsigned grid_y, void** parameters) {
   if (gpu.fail_launch) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   ++gpu.launches;
+  ++own_launches;
   if (gpu.skip_work) return CUDA_SUCCESS;
   const auto& kernel = *reinterpret_cast<const FakeModule*>(function);
   // Others are given scratch too, and must leave it alone: their operands may lie there.
@@ -227,6 +235,10 @@ void FakeGpu::reset() {
   last_workspace = nullptr;
   last_counters = nullptr;
   dirty_counters = allocations = 0;
+  kernel_us = 5;
+  library_us = 6;
+  is_busy = false;
+  events_recorded = captured_events = 0;
   fail_allocation = refuse_cooperative = false;
   captures_spoiled = 0;
   another_thread_captures = false;
@@ -436,15 +448,41 @@ FAKE_EXPORT CUresult cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode) {
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 FAKE_EXPORT CUresult cuStreamEndCapture(CUstream, CUgraph*) { return CUDA_ERROR_NOT_SUPPORTED; }
-FAKE_EXPORT CUresult cuEventCreate(CUevent*, unsigned) { return CUDA_ERROR_NOT_SUPPORTED; }
-FAKE_EXPORT CUresult cuEventDestroy_v2(CUevent) { return CUDA_SUCCESS; }
-FAKE_EXPORT CUresult cuEventRecord(CUevent, CUstream) { return CUDA_ERROR_NOT_SUPPORTED; }
-FAKE_EXPORT CUresult cuEventSynchronize(CUevent) { return CUDA_ERROR_NOT_SUPPORTED; }
-FAKE_EXPORT CUresult cuEventElapsedTime(float*, CUevent, CUevent) {
-  return CUDA_ERROR_NOT_SUPPORTED;
+FAKE_EXPORT CUresult cuEventCreate(CUevent* event, unsigned) {
+  ++fake_gpu().events;
+  *event = reinterpret_cast<CUevent>(new FakeEvent);
+  return CUDA_SUCCESS;
 }
-FAKE_EXPORT CUresult cuEventElapsedTime_v2(float*, CUevent, CUevent) {
-  return CUDA_ERROR_NOT_SUPPORTED;
+FAKE_EXPORT CUresult cuEventDestroy_v2(CUevent event) {
+  --fake_gpu().events;
+  delete reinterpret_cast<FakeEvent*>(event);
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuEventRecord(CUevent event, CUstream) {
+  FakeGpu& gpu = fake_gpu();
+  ++gpu.events_recorded;
+  if (gpu.is_capturing) ++gpu.captured_events;
+  reinterpret_cast<FakeEvent*>(event)->own_launches = own_launches;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuEventSynchronize(CUevent) { return CUDA_ERROR_NOT_SUPPORTED; }
+FAKE_EXPORT CUresult cuEventQuery(CUevent) {
+  FakeGpu& gpu = fake_gpu();
+  if (gpu.another_thread_captures && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED) {
+    ++gpu.captures_spoiled;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  return gpu.is_busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
+  const FakeGpu& gpu = fake_gpu();
+  const bool by_kernel = reinterpret_cast<FakeEvent*>(end)->own_launches >
+                         reinterpret_cast<FakeEvent*>(begin)->own_launches;
+  *milliseconds = (by_kernel ? gpu.kernel_us : gpu.library_us) / 1000;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent begin, CUevent end) {
+  return cuEventElapsedTime(milliseconds, begin, end);
 }
 FAKE_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec*, CUgraph, unsigned long long) {
   return CUDA_ERROR_NOT_SUPPORTED;

@@ -41,6 +41,14 @@ struct __attribute__((visibility("default"))) FakeGpu {
   // While set, kernels are counted but not computed: for measuring the host's side.
   std::atomic<bool> skip_work{false};
 
+  // GPU time between two events: of work with a kernel of the driver's in between, and of other.
+  std::atomic<float> kernel_us{5};
+  std::atomic<float> library_us{6};
+  std::atomic<bool> is_busy{false};  // events have not happened yet
+  std::atomic<int> events{0};        // that exist
+  std::atomic<int> events_recorded{0};
+  std::atomic<int> captured_events{0};  // recorded into a capture
+
   // The devices' numbers.
   std::atomic<int> compute_capability{90};
   std::atomic<int> sm_count{132};

@@ -77,11 +77,13 @@ class Product {
 
 // A handle on the fake H200, its context current; fakes reset.
 class RuntimeTest : public testing::Test {
+ public:
+  // Makes device `ordinal`'s context current on the calling thread; -1: none.
+  static void use_device(int ordinal);
+
  protected:
   RuntimeTest();
   ~RuntimeTest() override;
-  // Makes device `ordinal`'s context current on the calling thread; -1: none.
-  static void use_device(int ordinal);
   FakeGpu& gpu() { return fake_gpu(); }
 
   gemmsmithHandle_t handle_ = nullptr;

@@ -1,0 +1,398 @@
+// monitor_test.cpp -- gemmsmith monitor beside real processes on a real GPU: one that multiplies as
+// its plan promised, one beside which a second process streams through L2, one whose clocks are
+// held down; and what being watched costs the host. Prints one key=value line a figure. Without a
+// GPU, or a plan table for it, each test is skipped and says why.
+//
+//   gpu_monitor_test                          the tests
+//   gpu_monitor_test serve PAUSE_US           multiplies for ever, with a pause after each call
+//   gpu_monitor_test stream                   copies through L2 for ever
+//   gpu_monitor_test time                     nanoseconds a warm call
+//
+// GEMMSMITH_PLANS names the table (data/plans/h200_f16_f32_tn.plans), GEMMSMITH_PROGRAM the command
+// line.
+#include <gemmsmith/gemmsmith.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/cuda.h"
+#include "plan/plan_table.h"
+#include "support/scratch.h"
+
+namespace gemmsmith {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+// --- the other processes
+// ---------------------------------------------------------------------------
+
+constexpr int kUnavailable = 77;
+
+template <class T>
+T must(Result<T> result) {
+  if (result) return *std::move(result);
+  std::fprintf(stderr, "unavailable: %s\n", result.error().what.c_str());
+  std::exit(kUnavailable);
+}
+
+std::string table_path() {
+  const char* named = std::getenv("GEMMSMITH_PLANS");
+  return named != nullptr ? named : "data/plans/h200_f16_f32_tn.plans";
+}
+
+// A kernel's plan for a plain product, of the longest below or the shortest above `us`.
+plan::PlanEntry choose_plan(const plan::PlanTable& plans, float us, bool is_longest) {
+  const plan::PlanEntry* chosen = nullptr;
+  for (const plan::PlanEntry& entry : plans.entries()) {
+    const bool is_plain = entry.source == plan::PlanSource::kKernel && entry.key.batch == 1 &&
+                          entry.key.grouped == 0 && entry.key.epilogue == 0 &&
+                          entry.key.alignment == 0 && entry.key.layout == 0 &&
+                          entry.workspace_bytes == 0;
+    if (!is_plain || (is_longest ? entry.expected_us > us : entry.expected_us < us)) continue;
+    if (chosen == nullptr || (is_longest ? entry.expected_us > chosen->expected_us
+                                         : entry.expected_us < chosen->expected_us))
+      chosen = &entry;
+  }
+  if (chosen != nullptr) return *chosen;
+  std::fprintf(stderr, "unavailable: no plain kernel's plan in %s\n", table_path().c_str());
+  std::exit(kUnavailable);
+}
+
+// One product by the table's plan.
+class Work {
+ public:
+  Work(float us, bool is_longest)
+      : context_(must(CudaContext::open(0))),
+        plans_(must(plan::PlanTable::open(table_path()))),
+        entry_(choose_plan(plans_, us, is_longest)) {
+    const auto bytes = [](std::int64_t rows, std::int64_t columns) {
+      return static_cast<std::size_t>(rows * columns * 2);
+    };
+    const plan::PlanKey& key = entry_.key;
+    a_ = must(DeviceBuffer::allocate(context_.driver(), bytes(key.n, key.k)));
+    b_ = must(DeviceBuffer::allocate(context_.driver(), bytes(key.m, key.k)));
+    d_ = must(DeviceBuffer::allocate(context_.driver(), bytes(key.m, key.n)));
+    // Row-major m x n is column-major n x m of the exchanged operands.
+    problem_.size = sizeof problem_;
+    problem_.transa = GEMMSMITH_OP_T;
+    problem_.transb = GEMMSMITH_OP_N;
+    problem_.type = GEMMSMITH_R_16F;
+    problem_.compute_type = GEMMSMITH_COMPUTE_32F;
+    problem_.m = key.n;
+    problem_.n = key.m;
+    problem_.k = key.k;
+    problem_.lda = problem_.ldb = key.k;
+    problem_.ldc = problem_.ldd = key.n;
+    require(gemmsmithCreate(&handle_));
+    require(gemmsmithLoadPlanTable(handle_, table_path().c_str()));
+  }
+  void call() {
+    const float one = 1;
+    const float zero = 0;
+    require(gemmsmithMatmul(handle_, &problem_, &one, a_.pointer(), b_.pointer(), &zero, nullptr,
+                            d_.pointer(), nullptr, 0, nullptr));
+  }
+  void synchronize() const {
+    if (!context_.synchronize()) std::exit(1);
+  }
+  const plan::PlanEntry& entry() const { return entry_; }
+
+ private:
+  static void require(gemmsmithStatus_t status) {
+    if (status == GEMMSMITH_STATUS_SUCCESS) return;
+    std::fprintf(stderr, "unavailable: %s\n", gemmsmithGetLastErrorString());
+    std::exit(kUnavailable);
+  }
+  CudaContext context_;
+  plan::PlanTable plans_;
+  plan::PlanEntry entry_;
+  DeviceBuffer a_, b_, d_;
+  gemmsmithProblem_t problem_ = {};
+  gemmsmithHandle_t handle_ = nullptr;
+};
+
+void say(const std::string& line) {
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+int serve(int pause_us) {
+  Work work(1000, true);
+  const plan::PlanKey& key = work.entry().key;
+  say(fmt::format("ready {}_{}_{} promised_us={:.1f}", key.m, key.n, key.k,
+                  work.entry().expected_us));
+  while (true) {
+    // A few calls ahead of the device, as a server is.
+    for (int i = 0; i < (pause_us == 0 ? 8 : 1); ++i) work.call();
+    work.synchronize();
+    if (pause_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
+  }
+}
+
+int stream() {
+  const CudaContext context = must(CudaContext::open(0));
+  const Driver& driver = context.driver();
+  constexpr std::size_t kBytes = std::size_t{512} << 20;
+  constexpr int kStreams = 4;
+  std::vector<Stream> streams;
+  std::vector<DeviceBuffer> from, to;
+  for (int i = 0; i < kStreams; ++i) {
+    streams.push_back(must(Stream::create(driver)));
+    from.push_back(must(DeviceBuffer::allocate(driver, kBytes)));
+    to.push_back(must(DeviceBuffer::allocate(driver, kBytes)));
+  }
+  for (bool is_first = true;; is_first = false) {
+    for (std::size_t i = 0; i < kStreams; ++i)
+      for (int copies = 0; copies < 4; ++copies)
+        if (driver.MemcpyDtoDAsync_v2(to[i].address(), from[i].address(), kBytes,
+                                      streams[i].get()) != CUDA_SUCCESS)
+          return 1;
+    for (const Stream& each : streams)
+      if (!each.synchronize()) return 1;
+    if (is_first) say("ready");
+  }
+}
+
+// Below the launch queue's depth, then the device is waited for: the call's own time.
+int time_calls() {
+  Work work(0, false);
+  constexpr int kCalls = 200;
+  constexpr int kRounds = 1500;
+  work.call();
+  work.synchronize();
+  std::vector<double> rounds;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto begin = Clock::now();
+    for (int i = 0; i < kCalls; ++i) work.call();
+    rounds.push_back(std::chrono::duration<double, std::nano>(Clock::now() - begin).count() /
+                     kCalls);
+    work.synchronize();
+  }
+  double sum = 0;
+  for (const double round : rounds) sum += round;
+  std::sort(rounds.begin(), rounds.end());
+  say(fmt::format("{:.1f} {:.1f}", rounds[rounds.size() / 2], sum / kRounds));
+  return 0;
+}
+
+// --- the tests
+// -------------------------------------------------------------------------------------
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class Child {
+ public:
+  Child(std::vector<std::string> arguments, const std::filesystem::path& out,
+        const std::string& watched = "")
+      : out_(out) {
+    child_ = fork();
+    if (child_ != 0) return;
+    if (std::freopen(out.c_str(), "w", stdout) == nullptr) _exit(1);
+    if (std::freopen((out.string() + ".err").c_str(), "w", stderr) == nullptr) _exit(1);
+    if (!watched.empty()) setenv("GEMMSMITH_MONITOR", watched.c_str(), 1);
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    execv(pointers[0], pointers.data());
+    _exit(127);
+  }
+  ~Child() { end(SIGKILL); }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // The exit code, or -1 where a signal ended it.
+  int end(int with) {
+    if (child_ <= 0) return code_;
+    if (!is_over()) {
+      kill(child_, with);
+      int status = 0;
+      waitpid(child_, &status, 0);
+      code_ = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+      child_ = -1;
+    }
+    return code_;
+  }
+  bool is_over() {
+    if (child_ <= 0) return true;
+    int status = 0;
+    if (waitpid(child_, &status, WNOHANG) != child_) return false;
+    code_ = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    child_ = -1;
+    return true;
+  }
+  std::string out() const { return contents(out_); }
+  std::string err() const { return contents(out_.string() + ".err"); }
+
+ private:
+  std::filesystem::path out_;
+  pid_t child_ = -1;
+  int code_ = -1;
+};
+
+std::string self() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+std::string program() {
+  const char* named = std::getenv("GEMMSMITH_PROGRAM");
+  return named != nullptr ? named : GEMMSMITH_PROGRAM;
+}
+
+bool wait_until(const std::function<bool()>& holds, milliseconds most) {
+  const auto begin = Clock::now();
+  while (!holds()) {
+    if (Clock::now() - begin > most) return false;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return true;
+}
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+class GpuMonitor : public ::testing::Test {
+ protected:
+  // A process that multiplies, and its monitor, which knows what to hold it to. "" or why not.
+  std::string begin(int pause_us) {
+    if (!std::filesystem::exists(program())) return "there is no program " + program();
+    server_.emplace(std::vector<std::string>{self(), "serve", std::to_string(pause_us)},
+                    folder_ / "server", watched_);
+    if (!wait_until([&] { return server_->out() != "" || server_->is_over(); },
+                    milliseconds(20000)) ||
+        server_->is_over())
+      return server_->err();
+    std::printf("server: %s", server_->out().c_str());
+    monitor_.emplace(std::vector<std::string>{program(), "monitor", "--attach", watched_, "--log",
+                                              log_, "--record", record_},
+                     folder_ / "monitor");
+    EXPECT_TRUE(wait_until([&] { return monitor_->err().find("held to") != std::string::npos; },
+                           milliseconds(10000)))
+        << monitor_->err();
+    return "";
+  }
+  std::vector<json> decisions() const {
+    std::vector<json> read;
+    std::istringstream text(contents(log_));
+    for (std::string line; std::getline(text, line);)
+      if (auto one = json::parse(line, nullptr, false); !one.is_discarded())
+        read.push_back(std::move(one));
+    return read;
+  }
+  bool is_planned() const {
+    const auto all = decisions();
+    return !all.empty() && all.back()["decision"] == "return" && all.back()["to"] == all[0]["from"];
+  }
+  void end() {
+    EXPECT_EQ(monitor_->end(SIGINT), 0);
+    std::printf("%s%s", monitor_->err().c_str(), monitor_->out().c_str());
+  }
+
+  const testing::ScratchFolder folder_;
+  const std::string watched_ = folder_ / "serve.watch";
+  const std::string log_ = folder_ / "decisions.jsonl";
+  const std::string record_ = folder_ / "run.csv";
+  std::optional<Child> server_, monitor_;
+};
+
+#define BEGIN_OR_SKIP(pause_us)                             \
+  if (const std::string why = begin(pause_us); why != "") { \
+    GTEST_SKIP() << "unavailable: " << why;                 \
+  }
+
+TEST_F(GpuMonitor, HealthyIsLeftAloneThrashedIsRolledBackAndReturns) {
+  BEGIN_OR_SKIP(4000);
+  std::this_thread::sleep_for(milliseconds(6000));
+  for (const json& decision : decisions()) ADD_FAILURE() << decision.dump();
+
+  std::optional<Child> thrasher(std::in_place, std::vector<std::string>{self(), "stream"},
+                                folder_ / "thrasher");
+  ASSERT_TRUE(wait_until([&] { return thrasher->out() != ""; }, milliseconds(15000)))
+      << thrasher->err();
+  auto begin = Clock::now();
+  EXPECT_TRUE(wait_until([&] { return !decisions().empty(); }, milliseconds(5000)));
+  std::printf("thrashed_s_until_left=%.2f\n", seconds_since(begin));
+  const auto first = decisions();
+  ASSERT_FALSE(first.empty()) << contents(record_);
+  EXPECT_EQ(first[0]["decision"], "leave") << first[0].dump();
+  std::this_thread::sleep_for(milliseconds(2000));
+
+  thrasher.reset();
+  begin = Clock::now();
+  EXPECT_TRUE(wait_until([&] { return is_planned(); }, milliseconds(25000))) << contents(log_);
+  std::printf("over_s_until_returned=%.2f\n", seconds_since(begin));
+  end();
+}
+
+// Whether the clocks are held down at all is the machine's affair: most are under such a load.
+TEST_F(GpuMonitor, ThrottledKeepsItsPlan) {
+  BEGIN_OR_SKIP(0);
+  std::this_thread::sleep_for(milliseconds(6000));
+  end();
+  const std::string series = contents(record_);
+  long lines = 0;
+  long throttled = 0;
+  std::istringstream text(series);
+  for (std::string line; std::getline(text, line); ++lines)
+    throttled += line.find("sw_power_cap") != std::string::npos ||
+                         line.find("_slowdown") != std::string::npos
+                     ? 1
+                     : 0;
+  std::printf("throttled_looks=%ld of %ld\n", throttled, lines);
+  if (throttled == 0) GTEST_SKIP() << "unavailable: the clocks were never held down";
+  for (const json& decision : decisions())
+    if (decision["throttle"] != "none") EXPECT_NE(decision["decision"], "leave") << decision.dump();
+}
+
+TEST_F(GpuMonitor, BeingWatchedCostsTheHostLittle) {
+  double medians[2] = {};
+  double means[2] = {};
+  constexpr int kTurns = 3;
+  for (int turn = 0; turn < 2 * kTurns; ++turn) {
+    const std::size_t is_watched = static_cast<std::size_t>((turn % 4 == 1) || (turn % 4 == 2));
+    Child child({self(), "time"}, folder_ / "time", is_watched == 1 ? watched_ : "");
+    ASSERT_TRUE(wait_until([&] { return child.is_over(); }, milliseconds(20000)));
+    if (const int code = child.end(SIGKILL); code == kUnavailable) GTEST_SKIP() << child.err();
+    double median = 0;
+    double mean = 0;
+    std::istringstream(child.out()) >> median >> mean;
+    ASSERT_GT(median, 0) << child.err();
+    std::printf("watched=%zu median_ns=%.1f mean_ns=%.1f\n", is_watched, median, mean);
+    medians[is_watched] += median / kTurns;
+    means[is_watched] += mean / kTurns;
+  }
+  std::printf("watched_over_unwatched_median=%.4f mean=%.4f\n", medians[1] / medians[0],
+              means[1] / means[0]);
+  EXPECT_LT(medians[1] / medians[0], 1.05);
+}
+
+}  // namespace
+}  // namespace gemmsmith
+
+int main(int argc, char** argv) {
+  const std::string role = argc > 1 ? argv[1] : "";
+  if (role == "serve") return gemmsmith::serve(argc > 2 ? std::atoi(argv[2]) : 0);
+  if (role == "stream") return gemmsmith::stream();
+  if (role == "time") return gemmsmith::time_calls();
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
