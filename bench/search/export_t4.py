@@ -20,6 +20,8 @@ import pathlib
 import subprocess
 import tempfile
 
+import numpy as np
+
 import parameters
 import space
 
@@ -100,6 +102,18 @@ def cache(shape, points, texts, rows, type_name, device):
             "tune_params": points.values, "objective": OBJECTIVE, "cache": entries}
 
 
+def combinations(points):
+    """How many there would be if every combination of values were a config."""
+    return np.prod([float(len(values)) for values in points.values.values()])
+
+
+def share_with_neighbour(points):
+    """Of the configs, those with another that differs in one parameter."""
+    table = np.array(points.points)
+    apart = (table[:, None] != table[None]).sum(axis=2)
+    return (apart == 1).any(axis=1).mean()
+
+
 def export(shape, names, screenings, type_name, device, folder):
     points = parameters.Points(shape, names)
     rows = [screenings[shape.name, text] for text in shape.configs]
@@ -109,6 +123,7 @@ def export(shape, names, screenings, type_name, device, folder):
         # Kernel Tuner tells a finished cache by how it ends: two closing brackets, a line each.
         text = json.dumps(content, indent=0) if kind == "cache" else json.dumps(content)
         (folder / f"{shape.name}.{kind}.json").write_text(text)
+    return points
 
 
 def main():
@@ -134,9 +149,12 @@ def main():
     wanted = [shape for shape in shapes if arguments.problem in (None, shape.name)]
     if not wanted:
         parser.error(f"{arguments.recording} has no problem {arguments.problem}")
-    for shape in wanted:
-        export(shape, names, screenings, type_name, device, arguments.out)
-    print(f"{len(wanted)} problems, {sum(map(len, wanted))} results in {arguments.out}")
+    written = [export(shape, names, screenings, type_name, device, arguments.out)
+               for shape in wanted]
+    print(f"{len(wanted)} problems, {sum(map(len, wanted))} results in {arguments.out}; "
+          f"{np.median([combinations(points) for points in written]):.1e} combinations in the median, "
+          f"{np.mean([share_with_neighbour(points) for points in written]):.1%} of configs with a "
+          "neighbour")
 
 
 if __name__ == "__main__":
