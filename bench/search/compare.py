@@ -4,8 +4,9 @@
   python3 bench/search/compare.py --build build/release \\
       --recording data/recordings/h200/grid1000_f16_f32_tn.csv.zst
 
-Needs numpy, lightgbm and optuna (PyPI) and the targets gemmsmith, gemmsmith_learner,
-search_export_space and search_replay. One split: --split random:0/5. A subset: --only policy,knn.
+Needs numpy, lightgbm, optuna, kernel_tuner and nvidia-matmul-heuristics (PyPI), the targets
+search_export_space and search_replay and, for the policies, gemmsmith and gemmsmith_learner. One
+split: --split random:0/5. A subset, the others' rows staying as they are: --only policy,knn.
 """
 
 import argparse
@@ -19,16 +20,23 @@ import zlib
 
 import numpy as np
 
+import kernel_tuner_peers
+import nvmmh_peer
 import peers
 import space
 
 HERE = pathlib.Path(__file__).parent
 SPLITS = ["random:0/5", "m=512", "n=4096", "k=1024", "skinny", "long_k"]
 BUDGET = 64
+PEERS = {**peers.PEERS, **kernel_tuner_peers.PEERS, "nvmmh": nvmmh_peer.nvmmh}
+SETTINGS = {**peers.SETTINGS, **kernel_tuner_peers.SETTINGS, "nvmmh": [{}]}
+DETERMINISTIC = peers.DETERMINISTIC | {"nvmmh"}
 SEEDS = {"tpe": 1}  # searches of a problem; the others get --search-seeds
 ONLY_FIRST_SPLIT = {"tpe"}  # half a second a search
 TARGETS = (0.95, 0.98)
-TUNING_PROBLEMS, TUNING_SEEDS = 40, 3  # TPE: 10, 1
+# Problems and searches of each by which settings are chosen, less for those that take long.
+TUNING = {"tpe": (10, 1), **{name: (25, 1) for name in kernel_tuner_peers.PEERS}}
+TUNING_OF_OTHERS = (40, 3)
 REPLICATES = 1000
 
 
@@ -39,14 +47,14 @@ def rng_of(*words):
 
 def searches(name, context, shapes, seeds, settings):
     """Curves (found, picked), seeds x shapes x 2 x BUDGET."""
-    peer = peers.PEERS[name]
+    peer = PEERS[name]
     curves = np.empty((seeds, len(shapes), 2, BUDGET), np.float32)
     for s, shape in enumerate(shapes):
         fixed = None
         for seed in range(seeds):
             rng = rng_of(name, shape.name, seed)
             seen = shape.drawn(rng)
-            if name in peers.DETERMINISTIC:
+            if name in DETERMINISTIC:
                 if fixed is None:
                     fixed = peer(context, shape, seen, rng, BUDGET, **settings)
                 choices = fixed
@@ -59,16 +67,15 @@ def searches(name, context, shapes, seeds, settings):
 def tuned_settings(name, training, names):
     """The settings that do best on training problems kept from the peer's own learning: mean
     fraction over the first 32 measurements."""
-    choices = peers.SETTINGS[name]
+    choices = SETTINGS[name]
     if len(choices) == 1:
         return choices[0]
     inner = [shape for shape in training if shape.split_hash // 1000 % 5 != 0]
-    outer = [shape for shape in training if shape.split_hash // 1000 % 5 == 0][:TUNING_PROBLEMS]
+    outer = [shape for shape in training if shape.split_hash // 1000 % 5 == 0]
+    problems, seeds = TUNING.get(name, TUNING_OF_OTHERS)
     context = peers.Context(inner, names)
-    if name == "tpe":
-        outer = outer[:10]
-    scores = [searches(name, context, outer, TUNING_SEEDS if name != "tpe" else 1,
-                       settings)[:, :, 1, :32].mean() for settings in choices]
+    scores = [searches(name, context, outer[:problems], seeds, settings)[:, :, 1, :32].mean()
+              for settings in choices]
     return choices[int(np.argmax(scores))]
 
 
@@ -212,6 +219,22 @@ def summary(split, results, shapes):
     return rows
 
 
+def write_results(split, rows, chosen):
+    """A searcher that was not among these keeps the rows that it has."""
+    stem = HERE / "results" / split.replace(":", "_").replace("/", "of").replace("=", "_")
+    table, settings = stem.with_suffix(".csv"), stem.with_name(stem.name + "_settings.json")
+    if table.exists():
+        with open(table, newline="") as file:
+            anew = {row[1] for row in rows}
+            rows = [row for row in csv.reader(file) if row[1] not in anew | {"searcher"}] + rows
+        chosen = {**json.loads(settings.read_text()), **chosen}
+    with open(table, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["split", "searcher", "measure", "value", "low", "high"])
+        writer.writerows(rows)
+    settings.write_text(json.dumps(chosen, indent=1) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -239,7 +262,7 @@ def main():
         context = peers.Context(training, names)
         results, chosen = {}, {}
         seeds = arguments.search_seeds
-        for name in peers.PEERS:
+        for name in PEERS:
             if only and name not in only:
                 continue
             if name in ONLY_FIRST_SPLIT and split != SPLITS[0] and not only:
@@ -254,16 +277,9 @@ def main():
         if not only or "policy" in only:
             results.update(trained(arguments.build, arguments.recording, split, held_out,
                                    arguments.train_seeds, arguments.policy_searches, config))
-        file_name = split.replace(":", "_").replace("/", "of").replace("=", "_")
         if arguments.keep:
-            np.savez_compressed(arguments.keep / f"{file_name}.npz", **results)
-        with open(HERE / "results" / f"{file_name}.csv", "w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["split", "searcher", "measure", "value", "low", "high"])
-            writer.writerows(summary(split, results, held_out))
-        with open(HERE / "results" / f"{file_name}_settings.json", "w") as file:
-            json.dump(chosen, file, indent=1)
-            file.write("\n")
+            np.savez_compressed(arguments.keep / f"{split.replace('/', 'of')}.npz", **results)
+        write_results(split, summary(split, results, held_out), chosen)
 
 
 if __name__ == "__main__":

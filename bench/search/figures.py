@@ -17,15 +17,24 @@ if "--tables" not in sys.argv:
 
 HERE = pathlib.Path(__file__).parent
 IMAGES = HERE / "../../docs/images"
+COUNTERPARTS = "nvmmh_counterparts.csv"
 BUDGETS = (1, 2, 4, 8, 16, 32, 64)
 NAMES = {
     "policy": "policy (PPO)", "listwise": "policy without RL", "boosted": "gradient-boosted ranker",
     "boosted_refit": "boosted, corrected by results", "knn": "nearest shapes",
     "global_top": "global top list", "analytic": "analytic ranker", "evolutionary": "evolutionary",
     "genetic": "genetic", "annealing": "annealing", "local": "local search", "tpe": "TPE (Optuna)",
+    "kt_hybrid_vndx": "Kernel Tuner: hybrid VNDX", "kt_dual_annealing": "Kernel Tuner: dual annealing",
+    "kt_bayes_opt": "Kernel Tuner: Bayesian", "kt_genetic_algorithm": "Kernel Tuner: genetic",
+    "kt_pso": "Kernel Tuner: particle swarm", "kt_mls": "Kernel Tuner: local search",
+    "kt_simulated_annealing": "Kernel Tuner: annealing",
+    "kt_random_sample": "Kernel Tuner: random", "nvmmh": "nvMatmulHeuristics",
     "random": "random", "shuffled": "policy, shuffled labels",
 }
-
+# More than these on one plot cannot be told apart; the tables have all.
+CURVES = ("policy", "listwise", "boosted", "boosted_refit", "knn", "global_top", "analytic",
+          "evolutionary", "genetic", "annealing", "local", "tpe", "kt_hybrid_vndx",
+          "kt_dual_annealing", "kt_bayes_opt", "nvmmh", "random", "shuffled")
 
 COLUMNS = {
     "found@1": "1", "p5_found@1": "1, 5th percentile", "found@4": "4", "found@16": "16",
@@ -65,9 +74,28 @@ def print_tables(table, splits):
             print(f"| {split} | {NAMES[name]} | " + " | ".join(cells) + " |")
 
 
+def print_counterparts(splits):
+    """nvMatmulHeuristics' answers that were recorded just so (nvmmh_peer.py)."""
+    found = {}
+    with open(HERE / "results" / COUNTERPARTS, newline="") as file:
+        for row in csv.DictReader(file):
+            found[row["split"], row["measure"]] = float(row["value"])
+    print("\n**nvMatmulHeuristics' answers with an exact counterpart**\n")
+    print("| split | problems | without any counterpart | answers a problem | of them with one | "
+          "best of the first, where there is one | of 4 | of 16 |")
+    print("|---" * 8 + "|")
+    for split in splits:
+        counts = [f"{found[split, name]:.0f}" for name in ("problems", "problems_without")]
+        means = [f"{found[split, name]:.1f}" for name in ("answers", "counterparts")]
+        shares = [f"{found[split, f'found@{n}']:.4f}" for n in (1, 4, 16)]
+        print(f"| {split} | " + " | ".join(counts + means + shares) + " |")
+
+
 def read_results():
     table = {}
     for path in sorted((HERE / "results").glob("*.csv")):
+        if path.name == COUNTERPARTS:
+            continue
         with open(path, newline="") as file:
             for row in csv.DictReader(file):
                 table[row["split"], row["searcher"], row["measure"]] = tuple(
@@ -76,7 +104,7 @@ def read_results():
 
 
 def colour(name):
-    return plt.get_cmap("tab20").colors[list(NAMES).index(name)]
+    return plt.get_cmap("tab20").colors[CURVES.index(name)]
 
 
 def save(figure, name):
@@ -88,14 +116,14 @@ def save(figure, name):
 
 def draw_curves(table, split):
     figure, axes = plt.subplots(figsize=(7.5, 4.8))
-    for name, label in NAMES.items():
+    for name in CURVES:
         points = [table.get((split, name, f"found@{n}")) for n in BUDGETS]
         if None in points:
             continue
         # The gap on a logarithmic axis: everything good lies within a hair of 1.
         gap = [[max(1 - x, 1e-5) for x in column] for column in zip(*points)]
         style = dict(color=colour(name), lw=2 if name in ("policy", "listwise") else 1)
-        axes.plot(BUDGETS, gap[0], label=label, **style)
+        axes.plot(BUDGETS, gap[0], label=NAMES[name], **style)
         axes.fill_between(BUDGETS, gap[1], gap[2], color=colour(name), alpha=0.12, lw=0)
     axes.set(xscale="log", yscale="log", xlabel="configurations measured",
              ylabel="gap to the recorded best (geometric mean)", ylim=(1e-5, 0.3),
@@ -129,6 +157,7 @@ def main():
     splits = sorted({split for split, _, _ in table}, key=lambda s: (not s.startswith("random"), s))
     if "--tables" in sys.argv:
         print_tables(table, splits)
+        print_counterparts(splits)
         return
     plt.rcParams["svg.hashsalt"] = "gemmsmith"
     draw_curves(table, splits[0])
