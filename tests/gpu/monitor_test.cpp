@@ -360,7 +360,9 @@ TEST_F(GpuMonitor, ThrottledKeepsItsPlan) {
   std::printf("throttled_looks=%ld of %ld\n", throttled, lines);
   if (throttled == 0) GTEST_SKIP() << "unavailable: the clocks were never held down";
   for (const json& decision : decisions())
-    if (decision["throttle"] != "none") EXPECT_NE(decision["decision"], "leave") << decision.dump();
+    if (decision["throttle"] != "none") {
+      EXPECT_NE(decision["decision"], "leave") << decision.dump();
+    }
 }
 
 TEST_F(GpuMonitor, BeingWatchedCostsTheHostLittle) {
