@@ -181,7 +181,7 @@ TEST(TuneCounters, NeedAGpuAndTheirFlag) {
   };
   EXPECT_EQ(error_of({"--counters", "--device", "recorded:any.csv"}),
             "gemmsmith: --counters: hardware counters can only come from a GPU, not from a "
-            "recording: pass --device cuda:N\n");
+            "recording or a model: pass --device cuda:N\n");
   EXPECT_EQ(error_of({"--objectives", "time"}),
             "gemmsmith: --objectives, --reward and --monitor-policy look at what was counted: pass "
             "--counters\n");
