@@ -9,7 +9,8 @@
       --recording data/recordings/h200/grid1000_f16_f32_tn.csv.zst
 
 Needs numpy (PyPI), zstd and the target search_export_space. What the parameters are: parameters.py. Times are single screenings, back to back, with
-their repeats; `config` is the config's text, which gemmsmith reads. One problem: --problem 64_64_64.
+their repeats; `config` is the config's text, which gemmsmith reads. One problem: --problem 64_64_64. With --validate
+they are held against the schemas that kernel_tuner (PyPI) ships.
 """
 
 import argparse
@@ -114,11 +115,22 @@ def share_with_neighbour(points):
     return (apart == 1).any(axis=1).mean()
 
 
-def export(shape, names, screenings, type_name, device, folder):
+def validate(files):
+    """Raises what jsonschema raises, which names the place."""
+    import jsonschema
+    from kernel_tuner import file_utils
+
+    jsonschema.validate(files["t1"], file_utils.input_file_schema()[1])
+    jsonschema.validate(files["t4"], file_utils.output_file_schema("results")[1])
+
+
+def export(shape, names, screenings, type_name, device, folder, validated=False):
     points = parameters.Points(shape, names)
     rows = [screenings[shape.name, text] for text in shape.configs]
     files = {"t1": t1(shape, points, type_name), "t4": t4(points, shape.configs, rows),
              "cache": cache(shape, points, shape.configs, rows, type_name, device)}
+    if validated:
+        validate(files)
     for kind, content in files.items():
         # Kernel Tuner tells a finished cache by how it ends: two closing brackets, a line each.
         text = json.dumps(content, indent=0) if kind == "cache" else json.dumps(content)
@@ -133,6 +145,7 @@ def main():
     parser.add_argument("--recording", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--problem", help="all of them without")
+    parser.add_argument("--validate", action="store_true")
     arguments = parser.parse_args()
     with tempfile.NamedTemporaryFile("w", suffix=".csv") as table:
         subprocess.run([arguments.build / "bench/search/search_export_space", arguments.recording],
@@ -149,7 +162,8 @@ def main():
     wanted = [shape for shape in shapes if arguments.problem in (None, shape.name)]
     if not wanted:
         parser.error(f"{arguments.recording} has no problem {arguments.problem}")
-    written = [export(shape, names, screenings, type_name, device, arguments.out)
+    written = [export(shape, names, screenings, type_name, device, arguments.out,
+                      arguments.validate)
                for shape in wanted]
     print(f"{len(wanted)} problems, {sum(map(len, wanted))} results in {arguments.out}; "
           f"{np.median([combinations(points) for points in written]):.1e} combinations in the median, "

@@ -86,10 +86,12 @@ class ExportTest(unittest.TestCase):
         import jsonschema
         from kernel_tuner import file_utils
 
-        jsonschema.validate(self.read("t1"), file_utils.input_file_schema()[1])
-        version, schema = file_utils.output_file_schema("results")
-        jsonschema.validate(self.read("t4"), schema)
-        self.assertEqual(export_t4.SCHEMA_VERSION, version)
+        files = {kind: self.read(kind) for kind in ("t1", "t4")}
+        export_t4.validate(files)
+        self.assertEqual(export_t4.SCHEMA_VERSION, file_utils.output_file_schema("results")[0])
+        del files["t4"]["results"][0]["invalidity"]
+        with self.assertRaises(jsonschema.ValidationError):
+            export_t4.validate(files)
 
     @unittest.skipUnless(HAS_KERNEL_TUNER, "no kernel_tuner")
     def test_kernel_tuner_replays_the_cache(self):
