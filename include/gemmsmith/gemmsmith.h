@@ -285,13 +285,10 @@ GEMMSMITH_API gemmsmithStatus_t gemmsmithMatmul(gemmsmithHandle_t handle,
  * transb must be GEMMSMITH_OP_N, stride_b, stride_c and stride_d 0; there are no epilogues, no f32
  * output and no workspace. Only a plan table's kernels can do this: GEMMSMITH_STATUS_NOT_SUPPORTED
  * where the table has none for the problem. One plan serves all n up to the next power of two. */
-GEMMSMITH_API gemmsmithStatus_t gemmsmithGroupedMatmul(gemmsmithHandle_t handle,
-                                                       const gemmsmithProblem_t* problem,
-                                                       const void* alpha, const void* A,
-                                                       const void* B, const void* beta,
-                                                       const void* C, void* D,
-                                                       const int32_t* column_ends,
-                                                       gemmsmithStream_t stream);
+GEMMSMITH_API gemmsmithStatus_t gemmsmithGroupedMatmul(
+    gemmsmithHandle_t handle, const gemmsmithProblem_t* problem, const void* alpha, const void* A,
+    const void* B, const void* beta, const void* C, void* D, const int32_t* column_ends,
+    gemmsmithStream_t stream);
 
 /* The workspace with which gemmsmithMatmul has its free choice for this problem with alpha = 1 and
  * beta = 0. Other products may be left to cuBLASLt, whose free choice needs 64 MiB. */

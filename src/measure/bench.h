@@ -102,9 +102,9 @@ class Bench {
 
  private:
   static tl::unexpected<Error> needs_gpu(const char* what) {
-    return fail(ErrorCode::kUnsupported,
-                "{} can only come from a GPU, not from a recording or a model: pass --device cuda:N",
-                what);
+    return fail(
+        ErrorCode::kUnsupported,
+        "{} can only come from a GPU, not from a recording or a model: pass --device cuda:N", what);
   }
 };
 

@@ -189,10 +189,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "information."},
         BadFlag{"device_of_space",
                 {"space", "--mnk", "64_64_64", "--device", "foo"},
-                "gemmsmith: unknown device 'foo': expected cuda:N, recorded:FILE or model:a100|h100|h200"},
+                "gemmsmith: unknown device 'foo': expected cuda:N, recorded:FILE or "
+                "model:a100|h100|h200"},
         BadFlag{"device_of_info",
                 {"info", "--device", "foo"},
-                "gemmsmith: unknown device 'foo': expected cuda:N, recorded:FILE or model:a100|h100|h200"},
+                "gemmsmith: unknown device 'foo': expected cuda:N, recorded:FILE or "
+                "model:a100|h100|h200"},
         BadFlag{"compile_threads",
                 {"bench", "--mnk", "64_64_64", "--compile-threads", "abc"},
                 "gemmsmith: compile_threads = 'abc' (flag --compile-threads): expected a whole "
@@ -230,7 +232,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{"nothing", {}, "A subcommand is required\nRun with --help for more information."},
         BadFlag{"device",
                 {"tune", "--mnk", "64_64_64", "--device", "tpu:0"},
-                "gemmsmith: unknown device 'tpu:0': expected cuda:N, recorded:FILE or model:a100|h100|h200"},
+                "gemmsmith: unknown device 'tpu:0': expected cuda:N, recorded:FILE or "
+                "model:a100|h100|h200"},
         BadFlag{"device_index",
                 {"tune", "--mnk", "64_64_64", "--device", "cuda:x"},
                 "gemmsmith: device 'cuda:x': expected cuda:N, N a GPU's number"},

@@ -38,7 +38,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Refused{"recording",
                 {"--device", "recorded:any.csv"},
-                "hardware counters can only come from a GPU, not from a recording or a model: pass --device "
+                "hardware counters can only come from a GPU, not from a recording or a model: pass "
+                "--device "
                 "cuda:N",
                 2},
         Refused{"baseline",

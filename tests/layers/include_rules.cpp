@@ -17,9 +17,10 @@ namespace fs = std::filesystem;
 
 const std::map<std::string, int, std::less<>>& ranks() {
   static const std::map<std::string, int, std::less<>> table = {
-      {"base", 0},    {"problem", 1}, {"space", 2},  {"compile", 3}, {"device", 3}, {"policy", 3},
-      {"watch", 3},   {"monitor", 4}, {"vendor", 4},  {"plan", 4},   {"measure", 5}, {"store", 5},  {"runtime", 5},
-      {"search", 6},  {"blas", 7},    {"export", 7}, {"report", 7},  {"train", 7},  {"cli", 8},
+      {"base", 0},    {"problem", 1}, {"space", 2},   {"compile", 3}, {"device", 3},
+      {"policy", 3},  {"watch", 3},   {"monitor", 4}, {"vendor", 4},  {"plan", 4},
+      {"measure", 5}, {"store", 5},   {"runtime", 5}, {"search", 6},  {"blas", 7},
+      {"export", 7},  {"report", 7},  {"train", 7},   {"cli", 8},
   };
   return table;
 }

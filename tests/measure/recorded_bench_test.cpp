@@ -156,7 +156,8 @@ TEST(OpenBench, NamesWhatADeviceMayBe) {
   const auto unknown = open_bench("rocm:0", {});
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, ErrorCode::kBadInput);
-  EXPECT_EQ(unknown.error().what, "unknown device 'rocm:0': expected cuda:N, recorded:FILE or model:a100|h100|h200");
+  EXPECT_EQ(unknown.error().what,
+            "unknown device 'rocm:0': expected cuda:N, recorded:FILE or model:a100|h100|h200");
   for (const char* device : {"cuda:", "cuda:x", "cuda:-1", "cuda:9999999"}) {
     const auto bad = open_bench(device, {});
     ASSERT_FALSE(bad);
