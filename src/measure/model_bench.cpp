@@ -31,6 +31,16 @@ Measurement row_of(const Problem& problem, Kind kind, Stage stage, Setting setti
   return row;
 }
 
+Measurement refused_row(const Problem& problem, Kind kind, const Config& config, Stage stage,
+                        Setting setting, std::string why) {
+  Measurement row = row_of(problem, kind, stage, setting, 0, {});
+  row.config = to_text(config);
+  row.status = Status::kLaunch;
+  row.repeats_us.clear();
+  row.detail = std::move(why);
+  return row;
+}
+
 // Programmatic launch gains where the launch before is one that lets it start early: not between
 // foreign kernels.
 Config between_foreign(Config config) {
@@ -62,23 +72,15 @@ Result<std::vector<Config>> ModelBench::vendor_configs(const Problem&, int) {
 }
 
 Measurement ModelBench::predict(const Problem& problem, const Config& config, Stage stage,
-                                Setting setting) const {
-  const bool is_foreign = setting == Setting::kForeign && !vendor::is_vendor(config);
-  const Constraint* const broken =
-      vendor::is_vendor(config) ? nullptr : broken_rule({problem, info_.target}, config);
-  if (vendor::is_vendor(config) || broken != nullptr) {
-    Measurement refused = row_of(problem, Kind::kKernel, stage, setting, 0, {});
-    refused.kind = vendor::is_vendor(config) ? Kind::kVendor : Kind::kKernel;
-    refused.config = to_text(config);
-    refused.status = Status::kLaunch;
-    refused.repeats_us.clear();
-    refused.detail = broken != nullptr ? fmt::format("{} ({})", broken->reason, broken->id)
-                                       : "no model knows what is behind an algorithm of cuBLASLt";
-    return refused;
-  }
-  const double us =
-      policy::predicted_us(problem, is_foreign ? between_foreign(config) : config, info_.target);
-  const double lt_us = vendor::predicted_lt_us(problem, info_.target);
+                                Setting setting, double lt_us) const {
+  if (vendor::is_vendor(config))
+    return refused_row(problem, Kind::kVendor, config, stage, setting,
+                       "no model knows what is behind an algorithm of cuBLASLt");
+  if (const Constraint* const broken = broken_rule({problem, info_.target}, config))
+    return refused_row(problem, Kind::kKernel, config, stage, setting,
+                       fmt::format("{} ({})", broken->reason, broken->id));
+  const double us = policy::predicted_us(
+      problem, setting == Setting::kForeign ? between_foreign(config) : config, info_.target);
   Measurement row = row_of(problem, Kind::kKernel, stage, setting, us, kKernelInterval);
   row.config = to_text(config);
   row.ratio = lt_us / us;
@@ -90,18 +92,20 @@ Measurement ModelBench::predict(const Problem& problem, const Config& config, St
 Result<std::vector<Measurement>> ModelBench::screen(const Problem& problem,
                                                     std::span<const Config> configs,
                                                     Setting setting) {
+  const double lt_us = vendor::predicted_lt_us(problem, info_.target);
   std::vector<Measurement> rows;
   for (const Config& config : configs)
-    rows.push_back(predict(problem, config, Stage::kScreen, setting));
+    rows.push_back(predict(problem, config, Stage::kScreen, setting, lt_us));
   return rows;
 }
 
 Result<std::vector<Measurement>> ModelBench::finals(const Problem& problem,
                                                     std::span<const Config> configs) {
+  const double lt_us = vendor::predicted_lt_us(problem, info_.target);
   std::vector<Measurement> rows;
   for (const Config& config : configs)
     for (const Setting setting : {Setting::kChained, Setting::kForeign})
-      rows.push_back(predict(problem, config, Stage::kFinal, setting));
+      rows.push_back(predict(problem, config, Stage::kFinal, setting, lt_us));
   return rows;
 }
 

@@ -36,8 +36,8 @@ class ModelBench : public Bench {
   std::string conditions() const override;
 
  private:
-  Measurement predict(const Problem& problem, const Config& config, Stage stage,
-                      Setting setting) const;
+  Measurement predict(const Problem& problem, const Config& config, Stage stage, Setting setting,
+                      double lt_us) const;
 
   DeviceInfo info_;
 };
