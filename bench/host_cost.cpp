@@ -15,59 +15,13 @@
 #include <string>
 #include <vector>
 
-#include "plan/plan_table_writer.h"
+#include "fake_serving.h"
 #include "runtime/fake_gpu.h"
 
 namespace gemmsmith {
 namespace {
 
 constexpr int kShapes = 4096;
-constexpr const char* kConfig = "sm90_ws:s2";
-
-// As the C API would translate problem_of(index).
-Problem row_major(int index) {
-  Problem problem;
-  problem.m = 64;
-  problem.n = 64 + 8 * index;
-  problem.k = 256;
-  return *make_problem(problem);
-}
-
-gemmsmithProblem_t problem_of(int index) {
-  const Problem our = row_major(index);
-  gemmsmithProblem_t problem = {};
-  problem.size = sizeof problem;
-  problem.transa = GEMMSMITH_OP_T;
-  problem.transb = GEMMSMITH_OP_N;
-  problem.type = GEMMSMITH_R_16F;
-  problem.compute_type = GEMMSMITH_COMPUTE_32F;
-  problem.m = our.n;
-  problem.n = our.m;
-  problem.k = our.k;
-  problem.lda = our.ldb;
-  problem.ldb = our.lda;
-  problem.ldc = our.ldc;
-  problem.ldd = our.ldd;
-  return problem;
-}
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "bench_host_cost: %s: %s\n", what, gemmsmithGetLastErrorString());
-  std::exit(1);
-}
-
-std::string table() {
-  plan::PlanTableWriter writer({"NVIDIA H200", 90, 132, "13.1.0", "nvrtc 13.0"});
-  const auto config = parse_config(kConfig, kernel_families());
-  for (int i = 0; i < kShapes; ++i)
-    require(writer
-                .add_kernel_plan(row_major(i), *config, *known_target("h200"),
-                                 {std::string("FAKE gemm tn maps f16\0", 22), "gemm", 128, 0}, {})
-                .has_value(),
-            "adding a plan");
-  return *writer.bytes();
-}
 
 gemmsmithHandle_t prepared_handle() {
   static gemmsmithHandle_t handle = [] {
@@ -75,7 +29,7 @@ gemmsmithHandle_t prepared_handle() {
     fake_gpu().skip_work = true;
     gemmsmithHandle_t created = nullptr;
     require(gemmsmithCreate(&created) == GEMMSMITH_STATUS_SUCCESS, "creating");
-    const std::string bytes = table();
+    const std::string bytes = table_of(kShapes);
     require(gemmsmithLoadPlanTableFromMemory(created, bytes.data(), bytes.size()) ==
                 GEMMSMITH_STATUS_SUCCESS,
             "loading");
@@ -136,7 +90,7 @@ void run_plan(benchmark::State& state) {
 BENCHMARK(run_plan)->ArgName("distinct_calls")->Arg(1)->Arg(64);
 
 void find_plan(benchmark::State& state) {
-  const auto plans = plan::PlanTable::from_bytes(table(), "bench");
+  const auto plans = plan::PlanTable::from_bytes(table_of(kShapes), "bench");
   std::vector<plan::PlanKey> keys;
   for (int i = 0; i < kShapes; ++i) keys.push_back(plan::key_of(row_major((i * 1021) % kShapes)));
   std::size_t i = 0;

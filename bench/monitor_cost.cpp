@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "plan/plan_table_writer.h"
+#include "fake_serving.h"
 #include "runtime/fake_gpu.h"
 #include "watch/layout.h"
 
@@ -30,51 +30,6 @@ namespace {
 constexpr int kCalls = 20'000;
 constexpr int kRounds = 100;  // of each
 constexpr int kShapes = static_cast<int>(watch::kMostShapes) + 8;
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "monitor_cost: %s: %s\n", what, gemmsmithGetLastErrorString());
-  std::exit(1);
-}
-
-// As the C API would translate problem_of(index).
-Problem row_major(int index) {
-  Problem problem;
-  problem.m = 64;
-  problem.n = 64 + 8 * index;
-  problem.k = 256;
-  return *make_problem(problem);
-}
-
-gemmsmithProblem_t problem_of(int index) {
-  const Problem our = row_major(index);
-  gemmsmithProblem_t problem = {};
-  problem.size = sizeof problem;
-  problem.transa = GEMMSMITH_OP_T;
-  problem.transb = GEMMSMITH_OP_N;
-  problem.type = GEMMSMITH_R_16F;
-  problem.compute_type = GEMMSMITH_COMPUTE_32F;
-  problem.m = our.n;
-  problem.n = our.m;
-  problem.k = our.k;
-  problem.lda = our.ldb;
-  problem.ldb = our.lda;
-  problem.ldc = our.ldc;
-  problem.ldd = our.ldd;
-  return problem;
-}
-
-std::string table() {
-  plan::PlanTableWriter writer({"NVIDIA H200", 90, 132, "13.1.0", "nvrtc 13.0"});
-  const auto config = parse_config("sm90_ws:s2", kernel_families());
-  for (int i = 0; i < kShapes; ++i)
-    require(writer
-                .add_kernel_plan(row_major(i), *config, *known_target("h200"),
-                                 {std::string("FAKE gemm tn maps f16\0", 22), "gemm", 128, 0}, {})
-                .has_value(),
-            "adding a plan");
-  return *writer.bytes();
-}
 
 void use_context() {
   CUcontext context = nullptr;
@@ -121,7 +76,7 @@ int run(const char* path) {
   use_context();
   gemmsmithHandle_t handle = nullptr;
   require(gemmsmithCreate(&handle) == GEMMSMITH_STATUS_SUCCESS, "creating");
-  const std::string bytes = table();
+  const std::string bytes = table_of(kShapes);
   require(gemmsmithLoadPlanTableFromMemory(handle, bytes.data(), bytes.size()) ==
               GEMMSMITH_STATUS_SUCCESS,
           "loading");
