@@ -111,6 +111,7 @@ bool is_capture_error(CUresult result) {
 ResidentTable::ResidentTable(const Table& table, DeviceState& device)
     : table_(table),
       device_(device),
+      has_followers_(table.plans().has_followers()),
       slots_(table.plans().entries().size()),
       modules_(table.plans().kernel_count()) {}
 
@@ -136,6 +137,10 @@ Choice ResidentTable::choose(const Call& call) {
   Choice choice = entry->source == plan::PlanSource::kVendor ? choose_vendor(*entry, call)
                                                              : choose_kernel(*entry, call);
   choice.entry = choice.source == Source::kCublasLt ? nullptr : entry;
+  if (choice.source == Source::kKernel) {
+    choice.follower = table_.plans().follower_of(*entry);
+    choice.counts_as_ours = has_followers_;
+  }
   return choice;
 }
 
@@ -157,7 +162,9 @@ std::vector<const plan::PlanEntry*> ResidentTable::alternates_of(const plan::Pla
   };
   std::vector<Candidate> candidates;
   for (const plan::PlanEntry& other : plans.entries()) {
-    if (other.source != plan::PlanSource::kKernel || !is_same_work(other.key, entry.key)) continue;
+    if (other.source != plan::PlanSource::kKernel || other.key.follows == 1 ||
+        !is_same_work(other.key, entry.key))
+      continue;
     if (entry.source == plan::PlanSource::kKernel && other.kernel == entry.kernel) continue;
     if (fused && other.fused_kernel() == plan::PlanEntry::kNoKernel) continue;
     const auto config = parse_config(plans.text(other), kernel_families());
