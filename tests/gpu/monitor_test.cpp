@@ -1,10 +1,13 @@
 // monitor_test.cpp -- gemmsmith monitor beside real processes on a real GPU: one that multiplies as
-// its plan promised, one beside which a second process streams through L2, one whose clocks are
-// held down; and what being watched costs the host. Prints one key=value line a figure. Without a
-// GPU, or a plan table for it, each test is skipped and says why.
+// its plan promised, one beside which something streams through L2, one whose clocks are held down;
+// and what being watched costs the host. Prints one key=value line a figure. Without a GPU, or a
+// plan table for it, each test is skipped and says why.
 //
 //   gpu_monitor_test                          the tests
-//   gpu_monitor_test serve PAUSE_US           multiplies for ever, with a pause after each call
+//   gpu_monitor_test serve KIND PAUSE_US      multiplies for ever, with a pause after each call;
+//   KIND
+//                                             is memory or compute, what limits the product.
+//                                             SIGUSR1 begins and ends streaming beside it
 //   gpu_monitor_test stream                   copies through L2 for ever
 //   gpu_monitor_test time                     nanoseconds a warm call
 //
@@ -16,12 +19,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -56,31 +61,49 @@ std::string table_path() {
   return named != nullptr ? named : "data/plans/h200_f16_f32_tn.plans";
 }
 
-// A kernel's plan for a plain product, of the longest below or the shortest above `us`.
-plan::PlanEntry choose_plan(const plan::PlanTable& plans, float us, bool is_longest) {
+enum class Limit { kMemory, kCompute, kLaunch };
+
+double bytes_of(const plan::PlanKey& key) {
+  return 2.0 * (1.0 * key.m * key.k + 1.0 * key.n * key.k + 1.0 * key.m * key.n);
+}
+double flop_of(const plan::PlanKey& key) { return 2.0 * key.m * key.n * key.k; }
+
+// How well a plan stands for what the limit stands for; 0 or less: not at all.
+double fitness(const plan::PlanEntry& entry, Limit limit) {
+  switch (limit) {
+    case Limit::kMemory:  // long, so that the events around it count little
+      return entry.expected_us > 50 ? bytes_of(entry.key) / entry.expected_us : 0;
+    case Limit::kCompute:
+      return entry.expected_us < 1000 ? flop_of(entry.key) : 0;
+    case Limit::kLaunch:
+      return 1 / entry.expected_us;
+  }
+  return 0;
+}
+
+// A kernel's plan for a plain product.
+plan::PlanEntry choose_plan(const plan::PlanTable& plans, Limit limit) {
   const plan::PlanEntry* chosen = nullptr;
   for (const plan::PlanEntry& entry : plans.entries()) {
     const bool is_plain = entry.source == plan::PlanSource::kKernel && entry.key.batch == 1 &&
                           entry.key.grouped == 0 && entry.key.epilogue == 0 &&
                           entry.key.alignment == 0 && entry.key.layout == 0 &&
-                          entry.workspace_bytes == 0;
-    if (!is_plain || (is_longest ? entry.expected_us > us : entry.expected_us < us)) continue;
-    if (chosen == nullptr || (is_longest ? entry.expected_us > chosen->expected_us
-                                         : entry.expected_us < chosen->expected_us))
-      chosen = &entry;
+                          entry.key.follows == 0 && entry.workspace_bytes == 0;
+    if (!is_plain || fitness(entry, limit) <= 0) continue;
+    if (chosen == nullptr || fitness(entry, limit) > fitness(*chosen, limit)) chosen = &entry;
   }
   if (chosen != nullptr) return *chosen;
-  std::fprintf(stderr, "unavailable: no plain kernel's plan in %s\n", table_path().c_str());
+  std::fprintf(stderr, "unavailable: no such kernel's plan in %s\n", table_path().c_str());
   std::exit(kUnavailable);
 }
 
 // One product by the table's plan.
 class Work {
  public:
-  Work(float us, bool is_longest)
+  explicit Work(Limit limit)
       : context_(must(CudaContext::open(0))),
         plans_(must(plan::PlanTable::open(table_path()))),
-        entry_(choose_plan(plans_, us, is_longest)) {
+        entry_(choose_plan(plans_, limit)) {
     const auto bytes = [](std::int64_t rows, std::int64_t columns) {
       return static_cast<std::size_t>(rows * columns * 2);
     };
@@ -111,6 +134,7 @@ class Work {
   void synchronize() const {
     if (!context_.synchronize()) std::exit(1);
   }
+  const CudaContext& context() const { return context_; }
   const plan::PlanEntry& entry() const { return entry_; }
 
  private:
@@ -132,11 +156,53 @@ void say(const std::string& line) {
   std::fflush(stdout);
 }
 
-int serve(int pause_us) {
-  Work work(1000, true);
+// Copies through L2 on streams of their own, from start to end.
+class Streamer {
+ public:
+  explicit Streamer(const Driver& driver) : driver_(driver) {
+    for (int i = 0; i < kStreams; ++i) {
+      streams_.push_back(must(Stream::create(driver)));
+      from_.push_back(must(DeviceBuffer::allocate(driver, kBytes)));
+      to_.push_back(must(DeviceBuffer::allocate(driver, kBytes)));
+    }
+  }
+  void round() const {
+    for (std::size_t i = 0; i < kStreams; ++i)
+      for (int copies = 0; copies < 4; ++copies)
+        if (driver_.MemcpyDtoDAsync_v2(to_[i].address(), from_[i].address(), kBytes,
+                                       streams_[i].get()) != CUDA_SUCCESS)
+          std::exit(1);
+    for (const Stream& each : streams_)
+      if (!each.synchronize()) std::exit(1);
+  }
+
+ private:
+  static constexpr std::size_t kBytes = std::size_t{512} << 20;
+  static constexpr int kStreams = 4;
+  const Driver& driver_;
+  std::vector<Stream> streams_;
+  std::vector<DeviceBuffer> from_, to_;
+};
+
+std::atomic<bool> streams_beside{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
+
+int serve(Limit limit, int pause_us) {
+  Work work(limit);
+  std::signal(SIGUSR1, [](int) { streams_beside = !streams_beside; });
+  std::thread([&work] {
+    if (!work.context().make_current()) std::exit(1);
+    const Streamer streamer(work.context().driver());
+    while (true) {
+      if (streams_beside)
+        streamer.round();
+      else
+        std::this_thread::sleep_for(milliseconds(5));
+    }
+  }).detach();
   const plan::PlanKey& key = work.entry().key;
-  say(fmt::format("ready {}_{}_{} promised_us={:.1f}", key.m, key.n, key.k,
-                  work.entry().expected_us));
+  say(fmt::format("ready {}_{}_{} promised_us={:.1f} mbytes={:.1f}", key.m, key.n, key.k,
+                  work.entry().expected_us, bytes_of(key) * 1e-6));
   while (true) {
     // A few calls ahead of the device, as a server is.
     for (int i = 0; i < (pause_us == 0 ? 8 : 1); ++i) work.call();
@@ -147,31 +213,16 @@ int serve(int pause_us) {
 
 int stream() {
   const CudaContext context = must(CudaContext::open(0));
-  const Driver& driver = context.driver();
-  constexpr std::size_t kBytes = std::size_t{512} << 20;
-  constexpr int kStreams = 4;
-  std::vector<Stream> streams;
-  std::vector<DeviceBuffer> from, to;
-  for (int i = 0; i < kStreams; ++i) {
-    streams.push_back(must(Stream::create(driver)));
-    from.push_back(must(DeviceBuffer::allocate(driver, kBytes)));
-    to.push_back(must(DeviceBuffer::allocate(driver, kBytes)));
-  }
+  const Streamer streamer(context.driver());
   for (bool is_first = true;; is_first = false) {
-    for (std::size_t i = 0; i < kStreams; ++i)
-      for (int copies = 0; copies < 4; ++copies)
-        if (driver.MemcpyDtoDAsync_v2(to[i].address(), from[i].address(), kBytes,
-                                      streams[i].get()) != CUDA_SUCCESS)
-          return 1;
-    for (const Stream& each : streams)
-      if (!each.synchronize()) return 1;
+    streamer.round();
     if (is_first) say("ready");
   }
 }
 
 // Below the launch queue's depth, then the device is waited for: the call's own time.
 int time_calls() {
-  Work work(0, false);
+  Work work(Limit::kLaunch);
   constexpr int kCalls = 200;
   constexpr int kRounds = 1500;
   work.call();
@@ -206,6 +257,7 @@ class Child {
   Child(std::vector<std::string> arguments, const std::filesystem::path& out,
         const std::string& watched = "")
       : out_(out) {
+    std::fflush(nullptr);  // or the child prints it again
     child_ = fork();
     if (child_ != 0) return;
     if (std::freopen(out.c_str(), "w", stdout) == nullptr) _exit(1);
@@ -232,6 +284,9 @@ class Child {
       child_ = -1;
     }
     return code_;
+  }
+  void signal(int number) const {
+    if (child_ > 0) kill(child_, number);
   }
   bool is_over() {
     if (child_ <= 0) return true;
@@ -273,9 +328,9 @@ double seconds_since(Clock::time_point begin) {
 class GpuMonitor : public ::testing::Test {
  protected:
   // A process that multiplies, and its monitor, which knows what to hold it to. "" or why not.
-  std::string begin(int pause_us) {
+  std::string begin(const char* limit, int pause_us) {
     if (!std::filesystem::exists(program())) return "there is no program " + program();
-    server_.emplace(std::vector<std::string>{self(), "serve", std::to_string(pause_us)},
+    server_.emplace(std::vector<std::string>{self(), "serve", limit, std::to_string(pause_us)},
                     folder_ / "server", watched_);
     if (!wait_until([&] { return server_->out() != "" || server_->is_over(); },
                     milliseconds(20000)) ||
@@ -314,38 +369,118 @@ class GpuMonitor : public ::testing::Test {
   std::optional<Child> server_, monitor_;
 };
 
-#define BEGIN_OR_SKIP(pause_us)                             \
-  if (const std::string why = begin(pause_us); why != "") { \
-    GTEST_SKIP() << "unavailable: " << why;                 \
+#define BEGIN_OR_SKIP(limit, pause_us)                             \
+  if (const std::string why = begin(limit, pause_us); why != "") { \
+    GTEST_SKIP() << "unavailable: " << why;                        \
   }
 
-TEST_F(GpuMonitor, HealthyIsLeftAloneThrashedIsRolledBackAndReturns) {
-  BEGIN_OR_SKIP(4000);
-  std::this_thread::sleep_for(milliseconds(6000));
-  for (const json& decision : decisions()) ADD_FAILURE() << decision.dump();
+// NVIDIA's server of one context for all processes: without it processes take turns on the GPU, and
+// none of their kernels run beside each other.
+class Mps {
+ public:
+  explicit Mps(const std::filesystem::path& folder) {
+    setenv("CUDA_MPS_PIPE_DIRECTORY", (folder / "mps").c_str(), 1);
+    setenv("CUDA_MPS_LOG_DIRECTORY", (folder / "mps_log").c_str(), 1);
+    std::filesystem::create_directories(folder / "mps");
+    std::filesystem::create_directories(folder / "mps_log");
+    is_running_ = tell("start_server -uid " + std::to_string(getuid()), true);
+  }
+  ~Mps() {
+    if (is_running_) tell("quit", false);
+    unsetenv("CUDA_MPS_PIPE_DIRECTORY");
+    unsetenv("CUDA_MPS_LOG_DIRECTORY");
+  }
+  Mps(const Mps&) = delete;
+  Mps& operator=(const Mps&) = delete;
+  bool is_running() const { return is_running_; }
 
-  std::optional<Child> thrasher(std::in_place, std::vector<std::string>{self(), "stream"},
-                                folder_ / "thrasher");
-  ASSERT_TRUE(wait_until([&] { return thrasher->out() != ""; }, milliseconds(15000)))
-      << thrasher->err();
-  auto begin = Clock::now();
-  EXPECT_TRUE(wait_until([&] { return !decisions().empty(); }, milliseconds(5000)));
-  std::printf("thrashed_s_until_left=%.2f\n", seconds_since(begin));
-  const auto first = decisions();
-  ASSERT_FALSE(first.empty()) << contents(record_);
-  EXPECT_EQ(first[0]["decision"], "leave") << first[0].dump();
-  std::this_thread::sleep_for(milliseconds(2000));
+ private:
+  static bool tell(const std::string& what, bool starts_daemon) {
+    const std::string control = "PATH=$PATH:/usr/local/nvidia/bin nvidia-cuda-mps-control";
+    if (starts_daemon && std::system((control + " -d").c_str()) != 0) return false;
+    return std::system(("echo " + what + " | " + control).c_str()) == 0;
+  }
+  bool is_running_ = false;
+};
 
-  thrasher.reset();
-  begin = Clock::now();
-  EXPECT_TRUE(wait_until([&] { return is_planned(); }, milliseconds(25000))) << contents(log_);
-  std::printf("over_s_until_returned=%.2f\n", seconds_since(begin));
-  end();
+// Of one-second windows of what the monitor saw: enough to see why a test failed.
+std::string summary(const std::string& series) {
+  std::map<int, std::vector<double>> seconds;
+  std::istringstream text(series);
+  std::string line;
+  std::getline(text, line);
+  while (std::getline(text, line)) {
+    std::vector<std::string> columns;
+    std::istringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, ',');) columns.push_back(cell);
+    if (columns.size() > 4)
+      seconds[static_cast<int>(std::stod(columns[0]))].push_back(std::stod(columns[4]));
+  }
+  std::string told;
+  for (auto& [second, us] : seconds) {
+    std::sort(us.begin(), us.end());
+    told += fmt::format("second={} timings={} median_us={:.1f} p90_us={:.1f} most_us={:.1f}\n",
+                        second, us.size(), us[us.size() / 2], us[us.size() * 9 / 10], us.back());
+  }
+  return told;
+}
+
+class Thrashed : public GpuMonitor {
+ protected:
+  // The healthy process is left alone; once `begin_thrash` was called its shape leaves the plan
+  // within 5 s, and comes back to it after `end_thrash`.
+  void run(const std::function<void()>& begin_thrash, const std::function<void()>& end_thrash) {
+    std::this_thread::sleep_for(milliseconds(6000));
+    for (const json& decision : decisions()) ADD_FAILURE() << decision.dump();
+
+    begin_thrash();
+    auto begin = Clock::now();
+    EXPECT_TRUE(wait_until([&] { return !decisions().empty(); }, milliseconds(5000)));
+    std::printf("thrashed_s_until_left=%.2f\n", seconds_since(begin));
+    const auto first = decisions();
+    if (first.empty()) {
+      ADD_FAILURE() << summary(contents(record_));
+    } else {
+      EXPECT_EQ(first[0]["decision"], "leave") << first[0].dump();
+      std::printf("%s\n", first[0].dump().c_str());
+      std::this_thread::sleep_for(milliseconds(2000));
+    }
+    end_thrash();
+    begin = Clock::now();
+    if (!first.empty()) {
+      EXPECT_TRUE(wait_until([&] { return is_planned(); }, milliseconds(25000))) << contents(log_);
+    }
+    std::printf("over_s_until_returned=%.2f\n", seconds_since(begin));
+    std::printf("%s", summary(contents(record_)).c_str());
+    end();
+  }
+};
+
+TEST_F(Thrashed, ByASecondProcess) {
+  const Mps mps(folder_.path());
+  if (!mps.is_running())
+    GTEST_SKIP() << "unavailable: nvidia-cuda-mps-control does not start, and without it processes "
+                    "take turns on the GPU";
+  BEGIN_OR_SKIP("memory", 1000);
+  std::optional<Child> thrasher;
+  run(
+      [&] {
+        thrasher.emplace(std::vector<std::string>{self(), "stream"}, folder_ / "thrasher");
+        ASSERT_TRUE(wait_until([&] { return thrasher->out() != ""; }, milliseconds(15000)))
+            << thrasher->err();
+      },
+      [&] { thrasher.reset(); });
+  server_.reset();
+}
+
+TEST_F(Thrashed, ByTheProcessItself) {
+  BEGIN_OR_SKIP("memory", 1000);
+  run([&] { server_->signal(SIGUSR1); }, [&] { server_->signal(SIGUSR1); });
 }
 
 // Whether the clocks are held down at all is the machine's affair: most are under such a load.
 TEST_F(GpuMonitor, ThrottledKeepsItsPlan) {
-  BEGIN_OR_SKIP(0);
+  BEGIN_OR_SKIP("compute", 0);
   std::this_thread::sleep_for(milliseconds(6000));
   end();
   const std::string series = contents(record_);
@@ -392,7 +527,10 @@ TEST_F(GpuMonitor, BeingWatchedCostsTheHostLittle) {
 
 int main(int argc, char** argv) {
   const std::string role = argc > 1 ? argv[1] : "";
-  if (role == "serve") return gemmsmith::serve(argc > 2 ? std::atoi(argv[2]) : 0);
+  if (role == "serve" && argc == 4)
+    return gemmsmith::serve(
+        std::string(argv[2]) == "memory" ? gemmsmith::Limit::kMemory : gemmsmith::Limit::kCompute,
+        std::atoi(argv[3]));
   if (role == "stream") return gemmsmith::stream();
   if (role == "time") return gemmsmith::time_calls();
   ::testing::InitGoogleTest(&argc, argv);
