@@ -10,9 +10,9 @@ bool Baseline::add(double latency_us) {
   if (first_.size() < kTimings) return false;
   std::nth_element(first_.begin(), first_.begin() + kTimings / 2, first_.end());
   seen_us_ = first_[kTimings / 2];
-  us_ = promised_us_ > 0
-            ? std::clamp(seen_us_, promised_us_, promised_us_ * kMostFactor + kMostEventsUs)
-            : seen_us_;
+  us_ = promised_us_ > 0 ? std::clamp(seen_us_, std::min(promised_us_, seen_us_ + cold_us_),
+                                      promised_us_ * kMostFactor + kMostEventsUs)
+                         : seen_us_;
   return true;
 }
 

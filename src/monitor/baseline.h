@@ -8,6 +8,11 @@
 
 namespace gemmsmith::monitor {
 
+//
+// A promise may be too easy as well: it was measured with operands that come from memory, at the
+// clocks that the power limit left a GPU that did nothing else. A process that is steadily better
+// is held to its own level, and what bringing all its operands from memory takes on top: it may
+// begin to use them cold at any time, which is not the plan's fault.
 class Baseline {
  public:
   static constexpr std::size_t kTimings = 20;
@@ -16,8 +21,9 @@ class Baseline {
   static constexpr double kMostFactor = 1.1;
   static constexpr double kMostEventsUs = 10;
 
-  // 0: nothing was promised, and the first timings are all there is.
-  explicit Baseline(double promised_us) : promised_us_(promised_us) {}
+  // `promised_us` 0: nothing was promised, and the first timings are all there is. `cold_us` is
+  // what the operands and the result take to cross the memory's bus once.
+  Baseline(double promised_us, double cold_us) : promised_us_(promised_us), cold_us_(cold_us) {}
 
   // One of the first timings of the plan. True where it was the last one that was needed.
   bool add(double latency_us);
@@ -29,6 +35,7 @@ class Baseline {
 
  private:
   double promised_us_;
+  double cold_us_;
   double seen_us_ = 0;
   std::vector<double> first_;
   std::optional<double> us_;

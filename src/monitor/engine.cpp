@@ -75,6 +75,7 @@ void Engine::serve(const Problem& problem, Config plan) {
   watch.tried = {plan};
   watch.now = std::move(plan);
   watch.bad.resize(policy_.rules.size(), 0);
+  watch.free.resize(policy_.rules.size(), 0);
   watches_[describe(problem)] = std::move(watch);
 }
 
@@ -121,12 +122,15 @@ std::optional<Decision> Engine::judge(const Sample& sample) {
     const Rule& rule = policy_.rules[i];
     const std::optional<double>& value = sample.values[rule.metric];
     // A metric that is missing for a moment says nothing, good or bad.
-    if (value) watch.bad[i] = rule.is_bad(*value) ? watch.bad[i] + 1 : 0;
+    if (!value) continue;
+    watch.bad[i] = rule.is_bad(*value) ? watch.bad[i] + 1 : 0;
+    watch.free[i] = rule.is_bad(*value) && !sample.throttled ? watch.free[i] + 1 : 0;
   }
   for (std::size_t i = 0; i < policy_.rules.size(); ++i) {
     const Rule& rule = policy_.rules[i];
     if (watch.bad[i] < rule.after) continue;
-    if (rule.unless_throttled && sample.throttled) {
+    // Under a power cap the clocks are let go between two looks again and again.
+    if (rule.unless_throttled && watch.free[i] < rule.after) {
       auto held = hold(watch, sample, i, "the clocks are held down, which slows every plan");
       if (held) return held;
       continue;
@@ -187,6 +191,7 @@ std::optional<Decision> Engine::leave(Watch& watch, const Sample& sample, std::s
     watch.now = *next;
     if (watch.now) watch.tried.push_back(*watch.now);
     std::fill(watch.bad.begin(), watch.bad.end(), 0);
+    std::fill(watch.free.begin(), watch.free.end(), 0);
     watch.good = 0;
     watch.is_probed = false;
     watch.since_return = -1;

@@ -86,6 +86,7 @@ class Engine {
     std::vector<Config> tried;
     std::vector<Step> steps;
     std::vector<int> bad;    // samples in a row, by rule
+    std::vector<int> free;   // of those, in a row without clocks held down
     int good = 0;            // in a row, by the rule of the last step
     bool is_probed = false;  // samples of what was left came since the last step
     int patience = 1;        // factor on return_after: doubles when a return was a mistake

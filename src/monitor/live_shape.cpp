@@ -1,5 +1,7 @@
 #include "monitor/live_shape.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "space/family.h"
@@ -69,7 +71,7 @@ LiveShape::LiveShape(const watch::SeenShape& seen, const Target& target)
       target_(target),
       texts_{seen.plan, ""},
       promised_library_us_(seen.promised_library_us),
-      baseline_(seen.promised_us) {}
+      baseline_(seen.promised_us, problem_.min_bytes() / target.memory_bytes_per_s * 1e6) {}
 
 Result<LiveShape> LiveShape::make(const watch::SeenShape& seen, const Policy& policy,
                                   const Target& target, std::span<const Family* const> families) {
@@ -108,19 +110,22 @@ std::uint32_t LiveShape::number_of(const Serving& serving) const {
 }
 
 // Of another plan nothing was promised for this shape: it should do what the plan did. The library
-// did it in lt_tuned's time, measured without what events add.
+// did it in lt_tuned's time, measured without what events add; where the plan is held to less than
+// it promised, so is the library.
 double LiveShape::held_against(std::uint32_t serving) const {
   const double plan_us = baseline_.us().value_or(0);
-  if (serving != watch::kLibrary || promised_library_us_ == 0 || baseline_.promised_us() == 0)
-    return plan_us;
-  return plan_us + promised_library_us_ - baseline_.promised_us();
+  const double promised_us = baseline_.promised_us();
+  if (serving != watch::kLibrary || promised_library_us_ == 0 || promised_us == 0) return plan_us;
+  if (plan_us < promised_us) return plan_us * promised_library_us_ / promised_us;
+  return plan_us + promised_library_us_ - promised_us;
 }
 
 std::optional<LiveLook> LiveShape::look(const watch::Timing& timing, const GpuSample& gpu,
                                         double t_s) {
   if (timing.serving >= texts_.size()) return std::nullopt;
   if (!baseline_.us()) {
-    if (timing.serving == watch::kPlan) baseline_.add(timing.latency_us);
+    if (timing.serving == watch::kPlan && baseline_.add(timing.latency_us))
+      processes_ = gpu.compute_processes.value_or(0);
     return std::nullopt;
   }
   const std::uint32_t ordered = timing.is_probe ? order_.probe : order_.serving;
@@ -143,13 +148,18 @@ std::optional<LiveLook> LiveShape::look(const watch::Timing& timing, const GpuSa
   look.sample.values[kRatio] = look.latency_us / look.promised_us;
   look.sample.values[kPower] = percent(gpu.power_w, gpu.power_limit_w.value_or(0));
   look.sample.values[kClock] = percent(gpu.sm_clock_mhz, target_.sm_clock_mhz);
+  if (processes_ > 0) look.more_processes = gpu.compute_processes.value_or(0) - processes_;
   look.sample.throttled = (gpu.throttle_reasons.value_or(0) & kThrottleSlowdown) != 0;
   return look;
 }
 
 std::optional<Decision> LiveShape::judge(const LiveLook& look, const watch::Timing& timing) {
   auto decision = engine_->judge(look.sample);
-  if (!decision || decision->verb == Verb::kHold) return decision;
+  if (!decision) return decision;
+  if (decision->verb != Verb::kReturn && look.more_processes > 0)
+    decision->reason += fmt::format("; processes on the GPU: {:.0f}, at its first timings {:.0f}",
+                                    processes_ + look.more_processes, processes_);
+  if (decision->verb == Verb::kHold) return decision;
   order_.serving = number_of(engine_->serving(problem_));
   const Serving* const left = engine_->left(problem_);
   order_.probe = left != nullptr ? number_of(*left) : watch::kPlan;

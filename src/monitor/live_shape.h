@@ -33,6 +33,8 @@ struct LiveLook {
   std::string config;      // what served the call; empty for cuBLASLt's heuristic
   double latency_us = 0;   // the median of the last timings
   double promised_us = 0;  // what it is held against
+  // That compute on the GPU, than did when the baseline was learnt: one of them may be the cause.
+  double more_processes = 0;
 };
 
 class LiveShape {
@@ -67,6 +69,7 @@ class LiveShape {
   std::vector<std::string> texts_;  // by serving: the plan, "" for the library, the alternates
   double promised_library_us_;
   Baseline baseline_;
+  double processes_ = 0;  // that computed on the GPU at the end of the baseline; 0: not known
   RecentTimings served_, probed_;
   std::optional<Engine> engine_;
   watch::Order order_;

@@ -124,6 +124,17 @@ TEST(MonitorEngine, AThrottledRunKeepsItsPlanAndSaysWhy) {
   EXPECT_EQ(left[0].action, "cublaslt");
 }
 
+// A power cap lets the clocks go again and again; a look at such a moment says nothing new.
+TEST(MonitorEngine, AMomentAtFullClocksIsNoReasonToLeave) {
+  WatchedRun run;
+  ASSERT_EQ(run.see(60, 10, 1.4, true).size(), 1U);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(run.see(4, 10, 1.4, false).empty());
+    EXPECT_TRUE(run.see(1, 10, 1.4, true).empty());
+  }
+  EXPECT_EQ(run.see(5, 10, 1.4, false).size(), 1U);
+}
+
 TEST(MonitorEngine, BetweenTheThresholdsNothingMoves) {
   WatchedRun run;
   ASSERT_EQ(run.see(3, 45, 1).size(), 1U);
