@@ -17,12 +17,21 @@ namespace gemmsmith::monitor {
 // something else delayed, as happens to short kernels again and again, says nothing.
 class RecentTimings {
  public:
-  static constexpr std::size_t kTimings = 5;
+  // Of no fewer is there a median: a kernel's first launches may be late.
+  static constexpr std::size_t kFewest = 5;
+  // Of what serves. Where every tenth launch is late, by chance, the median of five is late five
+  // times in a row once in six minutes; that of 21, a second's, once in six days.
+  static constexpr std::size_t kServed = 21;
+  // Of the probes, of which there are few, and each that is late only makes the return later.
+  static constexpr std::size_t kProbed = 5;
+
+  explicit RecentTimings(std::size_t most) : most_(most) {}
 
   // Forgets those of what served before.
-  double median_with(std::uint32_t serving, double latency_us);
+  std::optional<double> median_with(std::uint32_t serving, double latency_us);
 
  private:
+  std::size_t most_;
   std::uint32_t serving_ = 0;
   std::vector<double> last_;  // the oldest first
 };
@@ -50,8 +59,8 @@ class LiveShape {
   std::vector<std::string> alternates() const;
   const Baseline& baseline() const { return baseline_; }
 
-  // Nothing while the baseline is being learnt, and for a call that an order given meanwhile no
-  // longer has anything to do with.
+  // Nothing while the baseline is being learnt, for the first timings of what serves, and for a
+  // call that an order given meanwhile no longer has anything to do with.
   std::optional<LiveLook> look(const watch::Timing& timing, const GpuSample& gpu, double t_s);
   // Where a decision comes of it, order() has changed.
   std::optional<Decision> judge(const LiveLook& look, const watch::Timing& timing);
@@ -70,7 +79,8 @@ class LiveShape {
   double promised_library_us_;
   Baseline baseline_;
   double processes_ = 0;  // that computed on the GPU at the end of the baseline; 0: not known
-  RecentTimings served_, probed_;
+  RecentTimings served_{RecentTimings::kServed};
+  RecentTimings probed_{RecentTimings::kProbed};
   std::optional<Engine> engine_;
   watch::Order order_;
   std::uint64_t order_changed_ns_ = 0;
