@@ -121,10 +121,11 @@ Result<LtAlgo> to_algo(const Config& config, const LtMatmul& matmul) {
   const LtHandle& handle = matmul.handle();
   const Problem& problem = matmul.problem();
   const cudaDataType_t type = cuda_type(problem.type);
+  const cudaDataType_t output = cuda_type(problem.output_type());
   cublasLtMatmulAlgo_t algo = {};
   if (const cublasStatus_t status = handle.lt().MatmulAlgoInit(
           handle.get(), compute_type(problem.accumulator), scale_type(problem.accumulator), type,
-          type, type, type, config.at("algo"), &algo);
+          type, output, output, config.at("algo"), &algo);
       status != CUBLAS_STATUS_SUCCESS)
     return fail(ErrorCode::kUnsupported, "cuBLASLt {} has no algorithm {} for {}/{}: {}",
                 handle.library().version(), config.at("algo"), name(problem.type),

@@ -108,7 +108,7 @@ TEST(Families, RecommendedPresetsAreLegalWhereRecommended) {
   EXPECT_EQ(h100.at("tile_k"), 64);
   EXPECT_EQ(h100.at("stages"), 3);
   const Config a100 = *parse_config("a100-f16-128x64x32-s3", kernel_families());
-  EXPECT_EQ(a100.family->footprint(a100, DataType::kF32).threads, 128);
+  EXPECT_EQ(a100.family->footprint(a100, Signature{}).threads, 128);
 }
 
 // Every shape of the grid must offer enough to search: 40 measurements a shape and more.
