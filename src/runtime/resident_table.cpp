@@ -203,7 +203,8 @@ Choice ResidentTable::choose_kernel(const plan::PlanEntry& entry, const Call& ca
   choice.source = Source::kKernel;
   choice.functions = kernel->functions;
   choice.launch = *launch;
-  choice.launch.grid = kernel->grid;
+  if (choice.launch.persistent)
+    choice.launch.grid = std::min(choice.launch.grid, kernel->most_ctas);
   return choice;
 }
 
@@ -245,6 +246,8 @@ const ResidentTable::KernelPlan* ResidentTable::load(const plan::PlanEntry& entr
   KernelPlan made;
   if (loaded == CUDA_SUCCESS) {
     auto launch = plan::make_launch_plan(entry.recipe, problem_of(entry.key));
+    if (launch && launch->persistent)
+      launch->grid = static_cast<unsigned>(entry.recipe.resident_ctas);
     if (launch && plan::prepare(device_.driver(), *launch, functions.gemm) && has_scratch(*launch))
       made = {functions, launch->grid};
   }

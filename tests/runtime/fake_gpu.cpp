@@ -231,7 +231,7 @@ int attribute_value(CUdevice_attribute attribute) {
 void FakeGpu::reset() {
   launches = packs = finishes = modules_loaded = modules_unloaded = maps_encoded =
       contexts_retained = 0;
-  last_cluster = last_splits = 0;
+  last_cluster = last_grid = last_splits = 0;
   last_cooperative = last_programmatic = false;
   captured_nodes = 0;
   capture_id = 1;
@@ -371,6 +371,7 @@ FAKE_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f
       programmatic = config->attrs[i].value.programmaticStreamSerializationAllowed != 0;
   }
   fake_gpu().last_cluster = cluster;
+  fake_gpu().last_grid = config->gridDimX;
   fake_gpu().last_splits = config->gridDimY;
   fake_gpu().last_cooperative = cooperative;
   fake_gpu().last_programmatic = programmatic;

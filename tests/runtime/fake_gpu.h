@@ -20,6 +20,7 @@ struct __attribute__((visibility("default"))) FakeGpu {
   std::atomic<int> maps_encoded{0};
   std::atomic<int> contexts_retained{0};
   std::atomic<unsigned> last_cluster{0};
+  std::atomic<unsigned> last_grid{0};    // along x
   std::atomic<unsigned> last_splits{0};  // of the grid, along y
   std::atomic<bool> last_cooperative{false};
   std::atomic<bool> last_programmatic{false};
