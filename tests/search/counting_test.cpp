@@ -125,11 +125,22 @@ TEST_F(CountingTest, CountsThePlanItsRivalsAndTheBaselineInARunOfTheirOwn) {
 
 TEST_F(CountingTest, WhatWasCountedIsNotCountedAgain) {
   EXPECT_GT(count().counted, 0);
-  EXPECT_EQ(benches_, 1);
+  EXPECT_EQ(benches_, 2) << "one for energy, one for counting";
   const CountSummary again = count();
   EXPECT_EQ(again.counted, 0);
   EXPECT_EQ(again.run, "");
-  EXPECT_EQ(benches_, 1) << "a bench was opened for nothing";
+  EXPECT_EQ(benches_, 2) << "a bench was opened for nothing";
+}
+
+// By another process than the one that counts, and only where NVML tells it.
+TEST_F(CountingTest, EnergyStandsBesideTheCounters) {
+  EXPECT_GT(count([](FakeBench& bench) { bench.energy_uj = 1234; }).counted, 0);
+  for (const StoredCounters& row : kept(0)) EXPECT_EQ(row.values.energy_uj, 1234);
+}
+
+TEST_F(CountingTest, WithoutNvmlThereIsNoEnergyAndAllElseIsCounted) {
+  EXPECT_GT(count().counted, 0);
+  for (const StoredCounters& row : kept(0)) EXPECT_FALSE(row.values.energy_uj);
 }
 
 TEST_F(CountingTest, AChangedKernelIsCountedAgain) {
