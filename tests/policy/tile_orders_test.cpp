@@ -5,17 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "policy/l2_model.h"
+#include "support/problems.h"
 
 namespace gemmsmith::policy {
 namespace {
 
-Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return *make_problem(problem);
-}
+using test::problem_of;
 
 const Target kH200 = *known_target("h200");
 

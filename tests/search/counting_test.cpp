@@ -13,18 +13,13 @@
 #include "search/fake_bench.h"
 #include "search/selection.h"
 #include "search/tuning.h"
+#include "support/problems.h"
 #include "vendor/all_families.h"
 
 namespace gemmsmith {
 namespace {
 
-Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return *make_problem(problem);
-}
+using test::problem_of;
 
 template <class T>
 T must(Result<T> result) {

@@ -16,17 +16,12 @@
 #include "search/selection.h"
 #include "search/tuning.h"
 #include "space/family.h"
+#include "support/problems.h"
 
 namespace gemmsmith {
 namespace {
 
-Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return *make_problem(problem);
-}
+using test::problem_of;
 
 // The value, where a test goes on only with one; by value, so that a loop may run over it.
 template <class T>
