@@ -15,16 +15,12 @@
 #include "compile/cubin_cache.h"
 #include "compile/kernel_source.h"
 #include "plan/plan_table_writer.h"
+#include "search/tuning.h"
 #include "space/family.h"
+#include "vendor/cublaslt_family.h"
 
 namespace gemmsmith::cli {
 namespace {
-
-// cuBLASLt's split-K algorithms reduce through a workspace; the others need none. (The runtime asks
-// the library again before it uses a plan.)
-std::int64_t vendor_workspace_bytes(const std::string& config, std::int64_t limit) {
-  return config.find(".k") == std::string::npos ? 0 : limit;
-}
 
 // A plan serves every problem of its key, so of those that share one the plainest is kept: packed,
 // and with the scalars that change nothing.
@@ -78,6 +74,44 @@ Result<std::string> fused_cubin(const compile::Compiler& compiler, const Config&
   return std::string();
 }
 
+plan::PlanTableWriter::Validation validation_of(const Winner& winner) {
+  return {winner.chained_us, winner.chained_ratio, winner.foreign_ratio};
+}
+
+using Role = plan::PlanTableWriter::Role;
+
+// Compiles winners that are kernels, or finds them compiled, and adds their plans.
+struct KernelPlans {
+  const compile::Compiler& compiler;
+  const Target& target;
+  const std::string& architecture;
+  const std::string& pack_cubin;
+  bool epilogues = false;
+
+  Result<void> add(plan::PlanTableWriter& writer, const Winner& winner, Role role) const {
+    GEMMSMITH_TRY(const Config config, parse_config(winner.config, kernel_families()));
+    GEMMSMITH_TRY(const compile::KernelSource source,
+                  compile::kernel_source(config, signature_of(winner.problem), architecture));
+    GEMMSMITH_TRY(const compile::CompiledKernel kernel, compiler.compile(source));
+    if (kernel.status != compile::KernelStatus::kOk)
+      return fail(ErrorCode::kCompile, "{} of {}: {}", winner.config, describe(winner.problem),
+                  compile::name(kernel.status));
+    if (!winner.kernel_hash.empty() && kernel.hash != winner.kernel_hash)
+      return fail(ErrorCode::kBadInput,
+                  "{} of {} was measured with another kernel text or compiler than this program's; "
+                  "tune again, or use the program that tuned",
+                  winner.config, describe(winner.problem));
+    std::string fused;
+    if (epilogues) {
+      GEMMSMITH_TRY(fused, fused_cubin(compiler, config, winner.problem, target, architecture));
+    }
+    return writer.add_kernel_plan(
+        winner.problem, config, target,
+        {kernel.cubin, "gemm", kernel.registers, kernel.static_shared_bytes, pack_cubin, fused},
+        validation_of(winner), role);
+  }
+};
+
 // Plans of the table at `path` for the keys of which the store knows nothing: where it was measured
 // again, what was found then counts, that no plan won included.
 Result<void> copy_others(const std::string& path, const plan::PlanTableOrigin& origin,
@@ -100,7 +134,8 @@ Result<void> copy_others(const std::string& path, const plan::PlanTableOrigin& o
   for (const StoredWinner& winner : winners)
     if (winner.environment == environment) known.insert(plan::key_of(winner.winner.problem));
   for (const plan::PlanEntry& entry : table.entries())
-    if (known.count(entry.key) == 0) GEMMSMITH_CHECK(writer.add_copy(table, entry));
+    if (entry.key.follows == 0 && known.count(entry.key) == 0)
+      GEMMSMITH_CHECK(writer.add_copy(table, entry));
   return {};
 }
 
@@ -125,40 +160,23 @@ Result<void> write_plan_table(const Store& store, const Environment& environment
                 environment.fingerprint);
   GEMMSMITH_TRY(const compile::KernelSource pack, compile::utility_source("pack.cu", architecture));
   GEMMSMITH_TRY(const compile::CompiledKernel pack_kernel, compiler.compile(pack));
+  const KernelPlans kernel_plans{compiler, device.target, architecture, pack_kernel.cubin,
+                                 options.epilogues};
   std::int64_t plans = 0;
   ProgressLine progress("plans", static_cast<std::int64_t>(winners.size()), session.quiet);
   for (const Winner& winner : winners) {
     GEMMSMITH_CHECK(go_on("writing " + file));
-    const plan::PlanTableWriter::Validation validation{winner.chained_us, winner.chained_ratio,
-                                                       winner.foreign_ratio};
     progress.update(++plans, winner.config);
     if (winner.source != WinnerSource::kKernel) {
       GEMMSMITH_CHECK(writer.add_vendor_plan(
           winner.problem, winner.config,
-          vendor_workspace_bytes(winner.config, settings.workspace_bytes), validation));
+          vendor::workspace_bound(winner.config, settings.workspace_bytes), validation_of(winner)));
       continue;
     }
-    GEMMSMITH_TRY(const Config config, parse_config(winner.config, kernel_families()));
-    GEMMSMITH_TRY(const compile::KernelSource source,
-                  compile::kernel_source(config, signature_of(winner.problem), architecture));
-    GEMMSMITH_TRY(const compile::CompiledKernel kernel, compiler.compile(source));
-    if (kernel.status != compile::KernelStatus::kOk)
-      return fail(ErrorCode::kCompile, "{} of {}: {}", winner.config, describe(winner.problem),
-                  compile::name(kernel.status));
-    if (!winner.kernel_hash.empty() && kernel.hash != winner.kernel_hash)
-      return fail(ErrorCode::kBadInput,
-                  "{} of {} was measured with another kernel text or compiler than this program's; "
-                  "tune again, or use the program that tuned",
-                  winner.config, describe(winner.problem));
-    std::string fused;
-    if (options.epilogues) {
-      GEMMSMITH_TRY(fused,
-                    fused_cubin(compiler, config, winner.problem, device.target, architecture));
-    }
-    GEMMSMITH_CHECK(writer.add_kernel_plan(winner.problem, config, device.target,
-                                           {kernel.cubin, "gemm", kernel.registers,
-                                            kernel.static_shared_bytes, pack_kernel.cubin, fused},
-                                           validation));
+    GEMMSMITH_CHECK(kernel_plans.add(writer, winner, Role::kPlan));
+    GEMMSMITH_TRY(const auto rows, store.measurements(environment, winner.problem));
+    if (const auto follower = follower_of(winner, rows); follower)
+      GEMMSMITH_CHECK(kernel_plans.add(writer, *follower, Role::kFollower));
   }
   if (!options.onto.empty())
     GEMMSMITH_CHECK(copy_others(options.onto, origin, store, environment, writer));

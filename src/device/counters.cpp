@@ -125,6 +125,31 @@ std::optional<double> sum(std::optional<double> a, std::optional<double> b) {
   return *a + *b;
 }
 
+// What L2 and memory moved for the launch itself is in their sums.
+bool counts_traffic(Counter counter) {
+  switch (counter) {
+    case Counter::kL2ReadSectors:
+    case Counter::kL2ReadHits:
+    case Counter::kL2WriteSectors:
+    case Counter::kL2WriteHits:
+    case Counter::kL2SmReadSectors:
+    case Counter::kL2SmReadHits:
+    case Counter::kL2FabricSectors:
+    case Counter::kL2FabricHits:
+    case Counter::kDramReadBytes:
+    case Counter::kDramWriteBytes:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::optional<std::size_t> index_of(std::span<const CounterRow* const> rows, Counter counter) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i]->counter == counter) return i;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::span<const CounterRow, kCounterCount> counter_table() { return kTable; }
@@ -145,12 +170,41 @@ const char* metric_name(const CounterRow& row, std::string_view chip) {
   return chip == "GA100" ? row.ampere : row.hopper;
 }
 
+std::vector<std::vector<double>> without_launch(std::span<const CounterRow* const> rows,
+                                                std::vector<std::vector<double>> kernels,
+                                                const std::vector<double>& empty, int sm_count) {
+  const auto elapsed = index_of(rows, Counter::kElapsedCycles);
+  const auto active = index_of(rows, Counter::kActiveCycles);
+  const auto ctas = index_of(rows, Counter::kCtas);
+  const auto time = index_of(rows, Counter::kTimeNs);
+  if (!elapsed || !active || !ctas || !time || !(empty[*time] > 0)) return kernels;
+  for (std::vector<double>& kernel : kernels) {
+    if (!(kernel[*time] > 0) || !(kernel[*elapsed] > 0)) continue;
+    // Sums over all SMs. Where only some had work, each of those had it for as long as the kernel
+    // ran.
+    const double sums = kernel[*elapsed];
+    const double busy_sms = std::clamp(kernel[*ctas], 1.0, static_cast<double>(sm_count));
+    const double least = kernel[*active] * sm_count / busy_sms;
+    const double launch = std::max(0.0, empty[*elapsed] - empty[*active]);
+    const double left = std::min(sums, std::max(sums - launch, least));
+    const double share_left = left / sums;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (counts_traffic(rows[i]->counter))
+        kernel[i] = std::max(0.0, kernel[i] - empty[i]);
+      else if (rows[i]->merge == Merge::kByTime)
+        kernel[i] /= share_left;
+    }
+    kernel[*elapsed] = left;
+    kernel[*time] *= share_left;
+  }
+  return kernels;
+}
+
 CounterValues merge_kernels(std::span<const CounterRow* const> rows,
                             std::span<const std::vector<double>> kernels) {
   const auto value_of = [&](const std::vector<double>& kernel, Counter counter) {
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (rows[i]->counter == counter) return kernel[i];
-    return 1.0;  // not counted: every kernel weighs the same
+    const auto at = index_of(rows, counter);
+    return at ? kernel[*at] : 1.0;  // not counted: every kernel weighs the same
   };
   CounterValues merged;
   std::vector<double> weights(rows.size(), 0);
@@ -175,6 +229,21 @@ CounterValues merge_kernels(std::span<const CounterRow* const> rows,
       total.reset();
   }
   return merged;
+}
+
+CounterValues mean_of(std::span<const CounterValues> counts) {
+  CounterValues mean;
+  for (std::size_t i = 0; i < kCounterCount; ++i) {
+    double sum = 0;
+    int having = 0;
+    for (const CounterValues& count : counts)
+      if (count.values[i]) {
+        sum += *count.values[i];
+        ++having;
+      }
+    if (having > 0) mean.values[i] = sum / having;
+  }
+  return mean;
 }
 
 std::optional<double> sm_percent(const CounterValues& v) {

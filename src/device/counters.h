@@ -81,6 +81,8 @@ const char* metric_name(const CounterRow& row, std::string_view chip);
 
 struct CounterValues {
   std::array<std::optional<double>, kCounterCount> values;
+  // Of a launch, by NVML while it ran on and on: no counter, but known of the same launches.
+  std::optional<double> energy_uj;
 
   std::optional<double>& operator[](Counter counter) {
     return values[static_cast<std::size_t>(counter)];
@@ -91,10 +93,23 @@ struct CounterValues {
   bool operator==(const CounterValues&) const = default;
 };
 
+// What a launch costs, whatever it launches, taken out of the kernels' figures. `empty`: what the
+// same profiler counted of an empty kernel. A profiler's window opens before the kernel begins:
+// 5000 cycles on an H200 where a kernel of 4 us has 7000 of its own, and traffic of the launch
+// itself. Of each kernel these are taken off, its time and shares of a peak follow; what remains is
+// never less than the time for which its SMs had work. Without cycles in `rows`, or where the empty
+// kernel was not counted, nothing changes.
+std::vector<std::vector<double>> without_launch(std::span<const CounterRow* const> rows,
+                                                std::vector<std::vector<double>> kernels,
+                                                const std::vector<double>& empty, int sm_count);
+
 // `kernels`: for each, a value of every row. A kernel that took no time was not counted and is left
 // out; nothing where none is left.
 CounterValues merge_kernels(std::span<const CounterRow* const> rows,
                             std::span<const std::vector<double>> kernels);
+
+// The mean of several counts of one launch, counter by counter, of those that have it.
+CounterValues mean_of(std::span<const CounterValues> counts);
 
 // What follows from counters, in percent where the name says so; nothing where one is missing or
 // there was nothing to divide by.

@@ -18,14 +18,15 @@ namespace gemmsmith {
   X(DeviceGet)                                                                                     \
   X(DeviceGetName)                                                                                 \
   X(DeviceGetAttribute)                                                                            \
-  X(DeviceTotalMem_v2) X(DeviceGetUuid_v2) X(DevicePrimaryCtxRetain) X(DevicePrimaryCtxRelease_v2) \
-      X(CtxSetCurrent) X(CtxGetCurrent) X(CtxGetDevice) X(CtxSynchronize) X(ModuleLoadData)        \
-          X(ModuleUnload) X(ModuleGetFunction) X(FuncSetAttribute) X(FuncGetAttribute)             \
-              X(LaunchKernelEx) X(LaunchKernel) X(MemAlloc_v2) X(MemFree_v2) X(MemGetInfo_v2) X(   \
-                  MemcpyHtoDAsync_v2) X(MemcpyDtoHAsync_v2) X(MemcpyDtoDAsync_v2) X(MemsetD8Async) \
-                  X(MemsetD16Async) X(MemsetD32Async) X(MemAllocHost_v2) X(MemFreeHost)            \
-                      X(StreamCreate) X(StreamDestroy_v2) X(StreamSynchronize) X(StreamQuery)      \
-                          X(StreamIsCapturing) X(StreamGetId) X(StreamBeginCapture_v2) X(          \
+  X(DeviceTotalMem_v2)                                                                             \
+  X(DeviceGetUuid_v2) X(DevicePrimaryCtxRetain) X(DevicePrimaryCtxRelease_v2) X(CtxSetCurrent)     \
+      X(CtxGetCurrent) X(CtxGetDevice) X(CtxSynchronize) X(ModuleLoadData) X(ModuleUnload)         \
+          X(ModuleGetFunction) X(FuncSetAttribute) X(FuncGetAttribute) X(LaunchKernelEx) X(        \
+              LaunchKernel) X(MemAlloc_v2) X(MemFree_v2) X(MemGetInfo_v2) X(MemcpyHtoDAsync_v2)    \
+              X(MemcpyDtoHAsync_v2) X(MemcpyDtoDAsync_v2) X(MemsetD8Async) X(MemsetD16Async)       \
+                  X(MemsetD32Async) X(MemAllocHost_v2) X(MemFreeHost) X(StreamCreate)              \
+                      X(StreamDestroy_v2) X(StreamSynchronize) X(StreamQuery) X(StreamIsCapturing) \
+                          X(StreamGetCaptureInfo_v3) X(StreamGetId) X(StreamBeginCapture_v2) X(    \
                               StreamEndCapture) X(ThreadExchangeStreamCaptureMode) X(EventCreate)  \
                               X(EventDestroy_v2) X(EventRecord) X(EventSynchronize)                \
                                   X(EventElapsedTime) X(EventQuery) X(GraphInstantiateWithFlags)   \

@@ -53,6 +53,16 @@ Problem problem_of(const watch::ShapeKey& key) {
   return problem;
 }
 
+double RecentTimings::median_with(std::uint32_t serving, double latency_us) {
+  if (serving != serving_) last_.clear();
+  serving_ = serving;
+  last_.push_back(latency_us);
+  if (last_.size() > kTimings) last_.erase(last_.begin());
+  std::vector<double> sorted = last_;
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[sorted.size() / 2];
+}
+
 LiveShape::LiveShape(const watch::SeenShape& seen, const Target& target)
     : place_(seen.place),
       device_(seen.device),
@@ -121,7 +131,8 @@ std::optional<LiveLook> LiveShape::look(const watch::Timing& timing, const GpuSa
     return std::nullopt;
   LiveLook look;
   look.config = texts_[timing.serving];
-  look.latency_us = timing.latency_us;
+  look.latency_us =
+      (timing.is_probe ? probed_ : served_).median_with(timing.serving, timing.latency_us);
   look.promised_us = held_against(timing.serving);
   look.sample.t_s = t_s;
   look.sample.problem = problem_;

@@ -13,11 +13,25 @@
 
 namespace gemmsmith::monitor {
 
+// The last timings of what serves now. Their median is what is judged: a single launch that
+// something else delayed, as happens to short kernels again and again, says nothing.
+class RecentTimings {
+ public:
+  static constexpr std::size_t kTimings = 5;
+
+  // Forgets those of what served before.
+  double median_with(std::uint32_t serving, double latency_us);
+
+ private:
+  std::uint32_t serving_ = 0;
+  std::vector<double> last_;  // the oldest first
+};
+
 // What was seen in one timing, as it was judged.
 struct LiveLook {
   Sample sample;
-  std::string config;  // what served the call; empty for cuBLASLt's heuristic
-  double latency_us = 0;
+  std::string config;      // what served the call; empty for cuBLASLt's heuristic
+  double latency_us = 0;   // the median of the last timings
   double promised_us = 0;  // what it is held against
 };
 
@@ -53,6 +67,7 @@ class LiveShape {
   std::vector<std::string> texts_;  // by serving: the plan, "" for the library, the alternates
   double promised_library_us_;
   Baseline baseline_;
+  RecentTimings served_, probed_;
   std::optional<Engine> engine_;
   watch::Order order_;
   std::uint64_t order_changed_ns_ = 0;

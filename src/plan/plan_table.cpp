@@ -42,9 +42,9 @@ Result<PlanFileHeader> read_header(std::string_view bytes) {
   if (header.magic != kPlanMagic) return unsound("it is not a plan table");
   if (header.byte_order != kPlanByteOrder)
     return unsound("it was written on a machine of the other byte order");
-  if (header.version != kPlanVersion)
-    return unsound("it has format version {}, this gemmsmith reads version {}", header.version,
-                   kPlanVersion);
+  if (header.version < kOldestPlanVersion || header.version > kPlanVersion)
+    return unsound("it has format version {}, this gemmsmith reads versions {} to {}",
+                   header.version, kOldestPlanVersion, kPlanVersion);
   if (header.file_bytes != bytes.size())
     return unsound("it has {} bytes and should have {}: truncated or overwritten", bytes.size(),
                    header.file_bytes);
@@ -107,7 +107,7 @@ bool is_sound(const PlanKey& key) {
          key.accumulator <= static_cast<int>(DataType::kF32) &&
          key.layout <= static_cast<int>(Layout::kTT) &&
          key.epilogue <= static_cast<std::uint8_t>(Epilogue::kGeneral) && key.grouped <= 1 &&
-         key.f32_output <= 1 && key.reserved == 0;
+         key.f32_output <= 1 && key.follows <= 1;
 }
 
 bool is_within(std::int32_t value, std::int32_t low, std::int32_t high) {
@@ -174,11 +174,25 @@ Result<void> check_entry(const View& view, const PlanEntry& entry, std::size_t i
   return unsound("plan {} has an unknown source", index);
 }
 
+bool is_kernel_plan(const PlanEntry& entry) { return entry.source == PlanSource::kKernel; }
+
+// Behind its plan, as the keys' order has it.
+bool is_follower_of(const PlanEntry& follower, const PlanEntry& entry) {
+  PlanKey key = entry.key;
+  key.follows = 1;
+  return entry.key.follows == 0 && follower.key == key;
+}
+
 Result<void> check_entries(const View& view) {
   for (std::size_t i = 0; i < view.entries.size(); ++i) {
-    GEMMSMITH_CHECK(check_entry(view, view.entries[i], i));
-    if (i > 0 && !(view.entries[i - 1].key < view.entries[i].key))
+    const PlanEntry& entry = view.entries[i];
+    GEMMSMITH_CHECK(check_entry(view, entry, i));
+    if (i > 0 && !(view.entries[i - 1].key < entry.key))
       return unsound("its plans are not in order");
+    if (entry.key.follows == 1 &&
+        (i == 0 || !is_follower_of(entry, view.entries[i - 1]) || !is_kernel_plan(entry) ||
+         !is_kernel_plan(view.entries[i - 1]) || entry.key.grouped == 1))
+      return unsound("plan {} follows no kernel's plan", i);
   }
   return {};
 }
@@ -336,6 +350,18 @@ std::string_view PlanTable::compiler_version() const {
 std::span<const PlanEntry> PlanTable::entries() const { return storage_->view.entries; }
 
 const PlanEntry* PlanTable::find(const PlanKey& key) const { return storage_->index.find(key); }
+
+const PlanEntry* PlanTable::follower_of(const PlanEntry& entry) const {
+  const std::span<const PlanEntry> all = entries();
+  const std::size_t next = static_cast<std::size_t>(&entry - all.data()) + 1;
+  return next < all.size() && is_follower_of(all[next], entry) ? &all[next] : nullptr;
+}
+
+bool PlanTable::has_followers() const {
+  const std::span<const PlanEntry> all = entries();
+  return std::any_of(all.begin(), all.end(),
+                     [](const PlanEntry& entry) { return entry.key.follows == 1; });
+}
 
 std::size_t PlanTable::kernel_count() const { return storage_->view.kernels.size(); }
 

@@ -44,7 +44,9 @@ struct PlanKey {
   std::uint8_t epilogue = 0;    // Epilogue
   std::uint8_t grouped = 0;     // 1: `batch` groups of at most m rows in all, m a power of two
   std::uint8_t f32_output = 0;  // 1: C and D are f32
-  std::uint8_t reserved = 0;
+  // 1: a follower, which serves what the same key with 0 serves, right behind a kernel of ours. The
+  // last, so that it stands behind its plan.
+  std::uint8_t follows = 0;
 
   auto operator<=>(const PlanKey&) const = default;
 };
@@ -111,6 +113,9 @@ class PlanTable {
   // One or two probes of a hash table made while opening: no allocation, no lock. Null where there
   // is no plan.
   const PlanEntry* find(const PlanKey& key) const;
+  // The follower of a plan of this table; null where it has none.
+  const PlanEntry* follower_of(const PlanEntry& entry) const;
+  bool has_followers() const;
 
   std::size_t kernel_count() const;
   PlanKernel kernel(std::size_t index) const;

@@ -68,7 +68,8 @@ PlanTableWriter::Kernel copy_of(const PlanKernel& kernel) {
 
 }  // namespace
 
-Result<void> PlanTableWriter::add(const Problem& problem, Plan plan, const Validation& validation) {
+Result<void> PlanTableWriter::add(const Problem& problem, Plan plan, const Validation& validation,
+                                  Role role) {
   for (const std::int64_t size : {problem.m, problem.n, problem.k, problem.batch}) {
     if (!fits(size))
       return fail(ErrorCode::kBadInput, "a plan table cannot hold a plan for {}",
@@ -81,6 +82,7 @@ Result<void> PlanTableWriter::add(const Problem& problem, Plan plan, const Valid
                   describe(problem));
   }
   plan.entry.key = key_of(problem);
+  if (role == Role::kFollower) plan.entry.key.follows = 1;
   plan.entry.expected_us = static_cast<float>(validation.expected_us);
   plan.entry.ratio_chained = static_cast<float>(validation.ratio_chained);
   plan.entry.ratio_foreign = static_cast<float>(validation.ratio_foreign);
@@ -93,7 +95,7 @@ Result<void> PlanTableWriter::add(const Problem& problem, Plan plan, const Valid
 
 Result<void> PlanTableWriter::add_kernel_plan(const Problem& problem, const Config& config,
                                               const Target& target, const Kernel& kernel,
-                                              const Validation& validation) {
+                                              const Validation& validation, Role role) {
   if (problem.has_epilogue())
     return fail(
         ErrorCode::kBadInput,
@@ -122,7 +124,7 @@ Result<void> PlanTableWriter::add_kernel_plan(const Problem& problem, const Conf
   if (packs) plan.pack_kernel = key_of(packing_kernel(kernel.pack_cubin));
   const bool is_fused = !kernel.fused_cubin.empty();
   if (is_fused) plan.fused_kernel = key_of(fused_kernel(kernel));
-  GEMMSMITH_CHECK(add(problem, std::move(plan), validation));
+  GEMMSMITH_CHECK(add(problem, std::move(plan), validation, role));
   keep(kernel);
   if (packs) keep(packing_kernel(kernel.pack_cubin));
   if (is_fused) keep(fused_kernel(kernel));
@@ -152,6 +154,12 @@ Result<void> PlanTableWriter::add_vendor_plan(const Problem& problem, const std:
 }
 
 Result<void> PlanTableWriter::add_copy(const PlanTable& table, const PlanEntry& entry) {
+  GEMMSMITH_CHECK(add_entry(table, entry));
+  const PlanEntry* const follower = table.follower_of(entry);
+  return follower != nullptr ? add_entry(table, *follower) : Result<void>();
+}
+
+Result<void> PlanTableWriter::add_entry(const PlanTable& table, const PlanEntry& entry) {
   Plan plan;
   plan.entry = entry;
   plan.config = table.text(entry);
@@ -168,6 +176,15 @@ Result<void> PlanTableWriter::add_copy(const PlanTable& table, const PlanEntry& 
 }
 
 Result<std::string> PlanTableWriter::bytes() const {
+  for (const auto& [key, plan] : plans_) {
+    if (key.follows == 0) continue;
+    PlanKey own = key;
+    own.follows = 0;
+    const auto found = plans_.find(own);
+    if (found == plans_.end() || found->second.entry.source != PlanSource::kKernel)
+      return fail(ErrorCode::kBadInput,
+                  "{} follows, and the plan that it belongs to is no kernel's", plan.config);
+  }
   StringTable strings;
   for (const std::string& text :
        {origin_.device_name, origin_.cublas_version, origin_.compiler_version})

@@ -38,16 +38,22 @@ class PlanTableWriter {
     double ratio_foreign = 0;
   };
 
+  // What a plan serves: its problem, or that problem right behind a kernel of ours.
+  enum class Role { kPlan, kFollower };
+
   // Kernels are kept once however often they are added. Errors (kBadInput): a second plan for the
-  // same key, a size that does not fit the format. The problem has no epilogue; `fused_cubin` is
-  // what serves those, and is refused where a constraint forbids the config with one.
+  // same key and role, a size that does not fit the format. The problem has no epilogue;
+  // `fused_cubin` is what serves those, and is refused where a constraint forbids the config with
+  // one.
   Result<void> add_kernel_plan(const Problem& problem, const Config& config, const Target& target,
-                               const Kernel& kernel, const Validation& validation);
+                               const Kernel& kernel, const Validation& validation,
+                               Role role = Role::kPlan);
   Result<void> add_vendor_plan(const Problem& problem, const std::string& config,
                                std::int64_t workspace_bytes, const Validation& validation);
-  // A plan of another table, as it is there. The tables should have one origin.
+  // A plan of another table, as it is there, and its follower. The tables should have one origin.
   Result<void> add_copy(const PlanTable& table, const PlanEntry& entry);
 
+  // Errors (kBadInput): a follower whose plan is missing or the library's; more than fits.
   Result<std::string> bytes() const;
   Result<void> write(const std::filesystem::path& path) const;
 
@@ -59,7 +65,9 @@ class PlanTableWriter {
     std::string pack_kernel;   // the same; empty where nothing is packed
     std::string fused_kernel;  // the same; empty where epilogues are not served
   };
-  Result<void> add(const Problem& problem, Plan plan, const Validation& validation);
+  Result<void> add(const Problem& problem, Plan plan, const Validation& validation,
+                   Role role = Role::kPlan);
+  Result<void> add_entry(const PlanTable& table, const PlanEntry& entry);
   std::string keep(Kernel kernel);  // its key
 
   PlanTableOrigin origin_;

@@ -172,19 +172,27 @@ class ShapeRows {
     return a.kind == b.kind && a.config == b.config;
   }
 
+  // Whether a run that judges again what lost its re-test has the plan.
+  bool is_confirmed(const Finalist& plan) const {
+    const auto confirming = finals_.find(last_run(RunPurpose::kConfirm));
+    if (confirming == finals_.end()) return false;
+    const std::vector<Finalist> judged = finalists(confirming->second);
+    return std::any_of(judged.begin(), judged.end(),
+                       [&](const Finalist& finalist) { return same_plan(finalist, plan); });
+  }
+
   // The plan that a run chose. Two that win by ratios equal in a recording's digits are told apart
-  // by the re-test: it holds the one that was chosen.
+  // by the re-test: it holds the one that was chosen, and a choice that lost it was judged again.
   std::optional<Finalist> served(const std::string& choosing) const {
-    std::vector<Finalist> winning;
-    for (Finalist& finalist : finalists(finals_.at(choosing)))
-      if (wins(finalist)) winning.push_back(std::move(finalist));
+    const std::vector<Finalist> winning = winners(finals_.at(choosing));
     if (winning.empty()) return std::nullopt;
     const std::string last = last_run(RunPurpose::kRetest);
     if (last > choosing) {
       const std::vector<Finalist> tested = finalists(finals_.at(last));
       for (const Finalist& candidate : winning)
         for (const Finalist& finalist : tested)
-          if (same_plan(candidate, finalist)) return candidate;
+          if (same_plan(candidate, finalist) && (!lost(finalist) || is_confirmed(candidate)))
+            return candidate;
     }
     return winning.front();
   }
@@ -209,6 +217,21 @@ class ShapeRows {
     line.served_kind = chosen.kind;
     line.served_wins = wins(last);
     line.served_loses = lost(last);
+    follow(line, last, choosing);
+  }
+
+  // Back to back the plan's follower serves: its figures in the re-test, as the plan's.
+  void follow(ShapeLine& line, const Finalist& plan, const std::string& choosing) const {
+    const std::string last = last_run(RunPurpose::kRetest);
+    const auto tested = finals_.find(last);
+    const bool is_tested = last > choosing && tested != finals_.end();
+    const auto follower = select_follower(
+        finals_.at(choosing), plan,
+        is_tested ? std::span<const Measurement>(tested->second) : std::span<const Measurement>());
+    if (!follower) return;
+    line.served.config = follower->config;
+    line.served.chained = follower->chained.ratio;
+    line.served.chained_us = follower->chained.median_us;
   }
 
   std::vector<Measurement> baselines_;

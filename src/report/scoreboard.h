@@ -15,7 +15,7 @@
 namespace gemmsmith::report {
 
 // One side's paired ratio over lt_tuned in both settings; above 1 is faster than lt_tuned. Each
-// setting's figure is that of the config which is best there: one that serves has one config.
+// setting's figure is that of the config which is best there, or serves there.
 struct Side {
   std::string config;  // back to back
   double chained = 1;
@@ -36,7 +36,9 @@ struct ShapeLine {
   std::optional<Side> ours_and_vendor;  // the better of the two
   bool raw_wins = false;                // one kernel of ours wins (selection.h) in both settings
   bool raw_loses = false;               // every one of ours lost
-  Side served;                          // the selected plan; 1 where lt_tuned serves
+  // The selected plan, and back to back its follower where it has one (select_follower in
+  // search/selection.h); 1 where lt_tuned serves.
+  Side served;
   Kind served_kind = Kind::kLtTuned;
   bool served_wins = false;          // by selection.h, in the last run that tested it
   bool served_loses = false;         // likewise

@@ -39,11 +39,13 @@ struct PlanCallKey {
 };
 static_assert(sizeof(PlanCallKey) == 48);
 
-// The same for what serves in the plan's place, where a monitor says so.
+// The same for what serves in the plan's place, where a monitor says so or the plan has a follower.
 template <class Key>
 struct AlternateKey {
-  std::uint64_t epoch = 0;  // the call's
-  std::uint64_t serving = 0;
+  static constexpr std::uint64_t kFollower = ~std::uint64_t{0};
+
+  std::uint64_t epoch = 0;    // the call's
+  std::uint64_t serving = 0;  // the monitor's number of it, or kFollower
   Key key;
 };
 static_assert(sizeof(AlternateKey<CallKey>) == 16 + sizeof(CallKey));
@@ -53,9 +55,8 @@ class ResidentTable;
 // How a monitor watches the call.
 struct CallWatch {
   WatchedShape* shape = nullptr;  // null: it does not
-  ResidentTable* resident = nullptr;
-  std::uint32_t until_look = 1;  // calls
-  std::uint32_t stride = 1;      // from look to look
+  std::uint32_t until_look = 1;   // calls
+  std::uint32_t stride = 1;       // from look to look
   std::uint64_t looked_ns = 0;
 };
 
@@ -64,7 +65,8 @@ struct CachedCall {
   Key key;
   Choice choice;
   DeviceState* device = nullptr;
-  Problem problem;  // as in Call
+  ResidentTable* resident = nullptr;  // null: no table
+  Problem problem;                    // as in Call
   vendor::Extras extras;
   plan::BoundLaunch bound;
   CallWatch watch;

@@ -38,6 +38,8 @@ struct Choice {
   Rejection rejection = Rejection::kNone;
   const plan::PlanEntry* entry = nullptr;  // of kKernel and kVendor
   // kKernel
+  const plan::PlanEntry* follower = nullptr;  // of `entry`, if it has one
+  bool counts_as_ours = false;                // the table has followers, which may come behind it
   plan::Functions functions;
   plan::LaunchPlan launch = {};
   // kVendor

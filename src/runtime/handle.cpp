@@ -266,6 +266,7 @@ CachedCall<CallKey>& Handle::choose_new(const gemmsmithProblem_t& problem, const
   entry.problem = call.problem;
   entry.extras = call.extras;
   ResidentTable* const resident = resident_of(place);
+  entry.resident = resident;
   choose_and_bind(resident, *place.device, call, entry.choice, entry.bound);
   bool must_ask_again = false;
   entry.watch = watch_call(resident, *place.device, call, entry.choice, must_ask_again);

@@ -49,6 +49,7 @@ Result<void> PreparedPlan::run_new(const MatmulArguments& arguments) const {
   entry.device = &device_;
   entry.problem = call.problem;
   entry.extras = call.extras;
+  entry.resident = resident_;
   choose_and_bind(resident_, device_, call, entry.choice, entry.bound);
   bool must_ask_again = false;
   entry.watch = watch_call(resident_, device_, call, entry.choice, must_ask_again);

@@ -112,6 +112,7 @@ bool is_capture_error(CUresult result) {
 ResidentTable::ResidentTable(const Table& table, DeviceState& device)
     : table_(table),
       device_(device),
+      has_followers_(table.plans().has_followers()),
       slots_(table.plans().entries().size()),
       modules_(table.plans().kernel_count()) {}
 
@@ -137,6 +138,10 @@ Choice ResidentTable::choose(const Call& call) {
   Choice choice = entry->source == plan::PlanSource::kVendor ? choose_vendor(*entry, call)
                                                              : choose_kernel(*entry, call);
   choice.entry = choice.source == Source::kCublasLt ? nullptr : entry;
+  if (choice.source == Source::kKernel) {
+    choice.follower = table_.plans().follower_of(*entry);
+    choice.counts_as_ours = has_followers_;
+  }
   return choice;
 }
 
@@ -158,7 +163,9 @@ std::vector<const plan::PlanEntry*> ResidentTable::alternates_of(const plan::Pla
   };
   std::vector<Candidate> candidates;
   for (const plan::PlanEntry& other : plans.entries()) {
-    if (other.source != plan::PlanSource::kKernel || !is_same_work(other.key, entry.key)) continue;
+    if (other.source != plan::PlanSource::kKernel || other.key.follows == 1 ||
+        !is_same_work(other.key, entry.key))
+      continue;
     if (entry.source == plan::PlanSource::kKernel && other.kernel == entry.kernel) continue;
     if (fused && other.fused_kernel() == plan::PlanEntry::kNoKernel) continue;
     const auto config = parse_config(plans.text(other), kernel_families());
@@ -197,7 +204,8 @@ Choice ResidentTable::choose_kernel(const plan::PlanEntry& entry, const Call& ca
   choice.source = Source::kKernel;
   choice.functions = kernel->functions;
   choice.launch = *launch;
-  choice.launch.grid = kernel->grid;
+  if (choice.launch.persistent)
+    choice.launch.grid = std::min(choice.launch.grid, kernel->most_ctas);
   return choice;
 }
 
@@ -239,6 +247,8 @@ const ResidentTable::KernelPlan* ResidentTable::load(const plan::PlanEntry& entr
   KernelPlan made;
   if (loaded == CUDA_SUCCESS) {
     auto launch = plan::make_launch_plan(entry.recipe, problem_of(entry.key));
+    if (launch && launch->persistent)
+      launch->grid = static_cast<unsigned>(entry.recipe.resident_ctas);
     if (launch && plan::prepare(device_.driver(), *launch, functions.gemm) && has_scratch(*launch))
       made = {functions, launch->grid};
   }

@@ -29,7 +29,8 @@ class ResidentTable {
   // What serves the call: its plan where there is one that fits, else cuBLASLt and why.
   Choice choose(const Call& call);
 
-  // Whether the kernel of another problem's plan serves the call, checked as its own plan would be.
+  // Whether the kernel of another plan, its follower's or another problem's, serves the call,
+  // checked as its own plan would be.
   Choice choose_alternate(const plan::PlanEntry& entry, const Call& call);
   // Plans of other problems whose kernels are legal for what `entry` serves: first those that
   // differ in a smaller tile K alone, then those of the most similar problems. Each kernel once.
@@ -43,7 +44,9 @@ class ResidentTable {
   // A kernel plan on the device. Null functions: the driver refused them.
   struct KernelPlan {
     plan::Functions functions;
-    unsigned grid = 0;  // what the device can hold at once is known after loading only
+    // Of a persistent kernel, whatever the problem: what the device can hold at once is known after
+    // loading only.
+    unsigned most_ctas = 0;
   };
   // A list, since a plan serves several leading dimensions. A null plan: refused.
   struct VendorNode {
@@ -77,6 +80,7 @@ class ResidentTable {
 
   const Table& table_;
   DeviceState& device_;
+  const bool has_followers_;
   std::vector<Slot> slots_;           // one an entry
   std::mutex mutex_;                  // of loading
   std::vector<OwnedModule> modules_;  // one a kernel; empty: not loaded

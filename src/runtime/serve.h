@@ -6,6 +6,7 @@
 
 #include "runtime/arguments.h"
 #include "runtime/call_cache.h"
+#include "runtime/capture_order.h"
 #include "runtime/resident_table.h"
 
 namespace gemmsmith::runtime {
@@ -68,20 +69,75 @@ bool set_scratch(CachedCall<Key>& entry, const vendor::Workspace& workspace, CUs
       .has_value();
 }
 
-// Enqueues what the entry holds, or by cuBLASLt's heuristic where its kernel has no scratch or does
-// not fit: a context may have fewer SMs than its device, which the first launch tells.
+// Enqueues the entry's kernel. False where it has no scratch or does not fit: a context may have
+// fewer SMs than its device, which the first launch tells.
+template <class Key>
+Result<bool> enqueue_kernel(CachedCall<Key>& entry, const vendor::Scalars& scalars,
+                            const vendor::Workspace& workspace, CUstream stream) {
+  if (!set_scratch(entry, workspace, stream)) return false;
+  const Driver& driver = entry.device->driver();
+  const CUresult result = launch_kernel(driver, entry.choice, entry.bound, scalars, stream);
+  if (result == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE) return false;
+  GEMMSMITH_CHECK(check(driver, result, "launching a kernel of the plan table"));
+  return true;
+}
+
+// By the kernel of another plan. Null where it does not serve this call.
+template <class Key>
+CachedCall<AlternateKey<Key>>* find_alternate(CachedCall<Key>& entry, const plan::PlanEntry& plan,
+                                              std::uint64_t serving, const Call& call) {
+  using Cache = CallCache<AlternateKey<Key>>;
+  const AlternateKey<Key> key = {entry.key.epoch, serving, entry.key};
+  CachedCall<AlternateKey<Key>>* found = Cache::of_thread().find(key);
+  if (found == nullptr) {
+    found = &Cache::of_thread().make_room(key);
+    found->device = entry.device;
+    found->problem = entry.problem;
+    found->extras = entry.extras;
+    found->choice = entry.resident->choose_alternate(plan, call);
+    bind_kernel(*entry.device, call, found->choice, found->bound);
+    if (!found->choice.is_provisional()) found->key = key;
+  }
+  return found->choice.source == Source::kKernel ? found : nullptr;
+}
+
+// The same, or the follower's kernel where the capture shows that a kernel of ours comes before.
+template <class Key>
+Result<bool> enqueue_kernel_in_order(CachedCall<Key>& entry, const vendor::Operands& operands,
+                                     const vendor::Scalars& scalars,
+                                     const vendor::Workspace& workspace, CUstream stream) {
+  CaptureOrder& order = CaptureOrder::of_thread();
+  const Driver& driver = entry.device->driver();
+  const CaptureOrder::Behind behind = order.behind(driver, stream);
+  bool is_enqueued = false;
+  if (behind == CaptureOrder::Behind::kOurs && entry.choice.follower != nullptr) {
+    const Call call = {entry.problem, entry.extras, scalars, operands, workspace, stream};
+    auto* const follower =
+        find_alternate(entry, *entry.choice.follower, AlternateKey<Key>::kFollower, call);
+    if (follower != nullptr) {
+      GEMMSMITH_TRY(is_enqueued, enqueue_kernel(*follower, scalars, workspace, stream));
+    }
+  }
+  if (!is_enqueued) {
+    GEMMSMITH_TRY(is_enqueued, enqueue_kernel(entry, scalars, workspace, stream));
+  }
+  if (is_enqueued && behind != CaptureOrder::Behind::kUnknown) order.remember(driver, stream);
+  return is_enqueued;
+}
+
+// Enqueues what the entry holds, or by cuBLASLt's heuristic where its kernel cannot be launched.
 template <class Key>
 Result<void> enqueue(CachedCall<Key>& entry, const vendor::Operands& operands,
                      const vendor::Scalars& scalars, const vendor::Workspace& workspace,
                      CUstream stream) {
   switch (entry.choice.source) {
     case Source::kKernel: {
-      if (!set_scratch(entry, workspace, stream)) break;
-      const Driver& driver = entry.device->driver();
-      const CUresult result = launch_kernel(driver, entry.choice, entry.bound, scalars, stream);
-      if (result == CUDA_SUCCESS) return {};
-      if (result == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE) break;
-      return check(driver, result, "launching a kernel of the plan table");
+      GEMMSMITH_TRY(const bool is_enqueued,
+                    entry.choice.counts_as_ours
+                        ? enqueue_kernel_in_order(entry, operands, scalars, workspace, stream)
+                        : enqueue_kernel(entry, scalars, workspace, stream));
+      if (is_enqueued) return {};
+      break;
     }
     case Source::kVendor:
       return entry.choice.vendor->run(operands, scalars, workspace, stream);
@@ -105,25 +161,6 @@ void bind_kernel(DeviceState& device, const Call& call, Choice& choice, plan::Bo
 CallWatch watch_call(ResidentTable* resident, DeviceState& device, const Call& call,
                      const Choice& choice, bool& must_ask_again);
 
-// By the kernel of another plan. Null where it does not serve this call.
-template <class Key>
-CachedCall<AlternateKey<Key>>* find_alternate(CachedCall<Key>& entry, const plan::PlanEntry& plan,
-                                              std::uint32_t serving, const Call& call) {
-  using Cache = CallCache<AlternateKey<Key>>;
-  const AlternateKey<Key> key = {entry.key.epoch, serving, entry.key};
-  CachedCall<AlternateKey<Key>>* found = Cache::of_thread().find(key);
-  if (found == nullptr) {
-    found = &Cache::of_thread().make_room(key);
-    found->device = entry.device;
-    found->problem = entry.problem;
-    found->extras = entry.extras;
-    found->choice = entry.watch.resident->choose_alternate(plan, call);
-    bind_kernel(*entry.device, call, found->choice, found->bound);
-    if (!found->choice.is_provisional()) found->key = key;
-  }
-  return found->choice.source == Source::kKernel ? found : nullptr;
-}
-
 // Enqueues by `serving`, or by the plan where that does not serve this call; `serving` then says
 // so.
 template <class Key>
@@ -136,7 +173,8 @@ Result<void> enqueue_as(std::uint32_t& serving, CachedCall<Key>& entry,
   if (const plan::PlanEntry* const plan = entry.watch.shape->alternate(serving); plan != nullptr) {
     const Call call = {entry.problem, entry.extras, scalars, operands, workspace, stream};
     if (auto* const other = find_alternate(entry, *plan, serving, call); other != nullptr)
-      if (auto done = enqueue(*other, operands, scalars, workspace, stream); done) return done;
+      if (const auto done = enqueue_kernel(*other, scalars, workspace, stream); done && *done)
+        return {};
   }
   serving = watch::kPlan;
   return enqueue(entry, operands, scalars, workspace, stream);

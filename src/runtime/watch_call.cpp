@@ -46,7 +46,7 @@ CallWatch watch_call(ResidentTable* resident, DeviceState& device, const Call& c
                     facts.alternate_texts};
     return facts;
   });
-  return {shape, resident};
+  return {shape};
 }
 
 }  // namespace gemmsmith::runtime

@@ -76,10 +76,45 @@ bool lost(const Finalist& finalist) {
          finalist.foreign.ratio_high < kLostBelow;
 }
 
+std::vector<Finalist> winners(std::span<const Measurement> rows) {
+  std::vector<Finalist> found = finalists(rows);
+  double behind_ours = 0;
+  for (const Finalist& finalist : found)
+    if (finalist.kind == Kind::kKernel && finalist.ok() && wins(finalist.chained))
+      behind_ours = std::max(behind_ours, finalist.chained.ratio);
+  std::erase_if(found, [](const Finalist& finalist) { return !wins(finalist); });
+  const auto worth = [&](const Finalist& finalist) {
+    const double chained = finalist.kind == Kind::kKernel ? behind_ours : finalist.chained.ratio;
+    return std::sqrt(chained * finalist.foreign.ratio);
+  };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const Finalist& a, const Finalist& b) { return worth(a) > worth(b); });
+  return found;
+}
+
 std::optional<Finalist> select(std::span<const Measurement> rows) {
-  for (Finalist& finalist : finalists(rows))
-    if (wins(finalist)) return std::move(finalist);
-  return std::nullopt;
+  std::vector<Finalist> found = winners(rows);
+  if (found.empty()) return std::nullopt;
+  return std::move(found.front());
+}
+
+std::optional<Finalist> select_follower(std::span<const Measurement> rows, const Finalist& plan,
+                                        std::span<const Measurement> tested) {
+  if (plan.kind != Kind::kKernel) return std::nullopt;
+  std::optional<Finalist> follower = best_in(rows, Kind::kKernel, Setting::kChained);
+  if (!follower || follower->config == plan.config) return std::nullopt;
+  double plans_ratio = plan.chained.ratio;
+  bool is_tested = tested.empty();
+  for (const Finalist& finalist : finalists(tested)) {
+    if (finalist.kind != Kind::kKernel) continue;
+    if (finalist.config == plan.config) plans_ratio = finalist.chained.ratio;
+    if (finalist.config != follower->config) continue;
+    follower = finalist;
+    is_tested = true;
+  }
+  const bool serves = is_tested && follower->ok() && wins(follower->chained) &&
+                      follower->chained.ratio >= kLeastGain * plans_ratio;
+  return serves ? follower : std::nullopt;
 }
 
 std::optional<Finalist> best_in(std::span<const Measurement> rows, Kind kind, Setting setting) {

@@ -57,8 +57,21 @@ bool wins(const Finalist& finalist);
 // In either setting.
 bool lost(const Finalist& finalist);
 
-// The best finalist that wins; none: lt_tuned serves.
+// The finalists that win, best first. A kernel of ours is worth what it serves between foreign kernels
+// and what the best of ours back to back, its follower, does there (select_follower); the library's
+// configurations have none.
+std::vector<Finalist> winners(std::span<const Measurement> rows);
+
+// The best of them; none: lt_tuned serves.
 std::optional<Finalist> select(std::span<const Measurement> rows);
+
+// Our kernel that serves instead of `plan`, one of ours that was selected, right behind another
+// kernel of ours: the best back to back, where it wins there and is faster than the plan by
+// kLeastGain. It may lose between foreign kernels, where the plan serves. `tested` are the final
+// rows of a later run, empty where there was none: what they say of it counts, and of the plan
+// beside it; of whom they say nothing is no follower.
+std::optional<Finalist> select_follower(std::span<const Measurement> rows, const Finalist& plan,
+                                        std::span<const Measurement> tested);
 
 // The finalist of a kind with the highest ratio in one setting, winning or not; it ran without
 // fault in both.

@@ -86,20 +86,29 @@ std::vector<Config> candidate_configs(const Problem& problem, const Target& targ
   return policy::ranked_configs(problem, target, options.space_limit, options.per_kernel);
 }
 
-Winner winner_of(const Finalist& finalist, const TuningRun& run) {
-  const Problem& problem = finalist.chained.problem;
+namespace {
+
+// All of it but the kernel's identity.
+Winner winner_of(const Finalist& finalist, const std::string& run) {
   Winner winner;
-  winner.problem = problem;
+  winner.problem = finalist.chained.problem;
   winner.source = finalist.kind == Kind::kKernel ? WinnerSource::kKernel : WinnerSource::kVendor;
   winner.config = finalist.config;
-  winner.kernel_hash = run.kernel_hash(finalist.config, finalist.kind, problem);
   winner.chained_us = finalist.chained.median_us;
   winner.chained_ratio = finalist.chained.ratio;
   winner.chained_low = finalist.chained.ratio_low;
   winner.foreign_us = finalist.foreign.median_us;
   winner.foreign_ratio = finalist.foreign.ratio;
   winner.foreign_low = finalist.foreign.ratio_low;
-  winner.run = run.id();
+  winner.run = run;
+  return winner;
+}
+
+}  // namespace
+
+Winner winner_of(const Finalist& finalist, const TuningRun& run) {
+  Winner winner = winner_of(finalist, run.id());
+  winner.kernel_hash = run.kernel_hash(finalist.config, finalist.kind, winner.problem);
   return winner;
 }
 
@@ -116,6 +125,26 @@ Winner lt_tuned_winner(const Problem& problem, std::span<const StoredMeasurement
     (m.setting == Setting::kChained ? winner.chained_us : winner.foreign_us) = m.median_us;
   }
   return winner;
+}
+
+std::optional<Winner> follower_of(const Winner& winner, std::span<const StoredMeasurement> rows) {
+  if (winner.source != WinnerSource::kKernel) return std::nullopt;
+  const std::string choosing = last_final_run(rows, RunPurpose::kTune);
+  const std::string last = last_final_run(rows, RunPurpose::kRetest);
+  Finalist plan;
+  plan.kind = Kind::kKernel;
+  plan.config = winner.config;
+  plan.chained.ratio = winner.chained_ratio;
+  const auto finalist =
+      select_follower(measurements_of(rows, choosing), plan,
+                      last > choosing ? measurements_of(rows, last) : std::vector<Measurement>());
+  if (!finalist) return std::nullopt;
+  Winner follower = winner_of(*finalist, finalist->chained.run);
+  for (const StoredMeasurement& row : rows)
+    if (row.measurement.run == follower.run && row.measurement.kind == Kind::kKernel &&
+        row.measurement.config == follower.config)
+      follower.kernel_hash = row.kernel_hash;
+  return follower;
 }
 
 std::vector<Measurement> measurements_of(std::span<const StoredMeasurement> rows,

@@ -65,6 +65,10 @@ Winner winner_of(const Finalist& finalist, const TuningRun& run);
 Winner lt_tuned_winner(const Problem& problem, std::span<const StoredMeasurement> rows,
                        const TuningRun& run, std::string note);
 
+// What serves the winner's problem right behind a kernel of ours (select_follower), as a winner of
+// its own, by the finals and the re-test among these rows of the problem. None: the winner does.
+std::optional<Winner> follower_of(const Winner& winner, std::span<const StoredMeasurement> rows);
+
 // The measurements inside stored rows; of one run where `run` is not empty.
 std::vector<Measurement> measurements_of(std::span<const StoredMeasurement> rows,
                                          const std::string& run = {});

@@ -451,6 +451,12 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   *status = captures ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
+CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t*,
+                                   CUgraph*, const CUgraphNode**, const CUgraphEdgeData**,
+                                   std::size_t* count) {
+  *count = 0;
+  return cuStreamIsCapturing(stream, status);
+}
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   std::swap(*mode, capture_mode);
   return CUDA_SUCCESS;

@@ -1,11 +1,15 @@
 // monitor_test.cpp -- gemmsmith monitor beside real processes on a real GPU: one that multiplies as
-// its plan promised, one beside which a second process streams through L2, one whose clocks are
-// held down; and what being watched costs the host. Prints one key=value line a figure. Without a
-// GPU, or a plan table for it, each test is skipped and says why.
+// its plan promised, one beside which something streams through L2, one whose clocks are held down;
+// and what being watched costs the host. Prints one key=value line a figure. Without a GPU, or a
+// plan table for it, each test is skipped and says why.
 //
 //   gpu_monitor_test                          the tests
-//   gpu_monitor_test serve PAUSE_US           multiplies for ever, with a pause after each call
+//   gpu_monitor_test serve KIND PAUSE_US      multiplies for ever, with a pause after each call;
+//   KIND
+//                                             is memory or compute, what limits the product.
+//                                             SIGUSR1 begins and ends streaming beside it
 //   gpu_monitor_test stream                   copies through L2 for ever
+//   gpu_monitor_test alternates               each plan's product by its alternates, bit for bit
 //   gpu_monitor_test time                     nanoseconds a warm call
 //
 // GEMMSMITH_PLANS names the table (data/plans/h200_f16_f32_tn.plans), GEMMSMITH_PROGRAM the command
@@ -16,13 +20,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -31,6 +39,7 @@
 #include "device/cuda.h"
 #include "plan/plan_table.h"
 #include "support/scratch.h"
+#include "watch/watching.h"
 
 namespace gemmsmith {
 namespace {
@@ -44,6 +53,12 @@ using std::chrono::milliseconds;
 
 constexpr int kUnavailable = 77;
 
+void must(const Result<void>& result) {
+  if (result) return;
+  std::fprintf(stderr, "%s\n", result.error().what.c_str());
+  std::exit(1);
+}
+
 template <class T>
 T must(Result<T> result) {
   if (result) return *std::move(result);
@@ -56,31 +71,102 @@ std::string table_path() {
   return named != nullptr ? named : "data/plans/h200_f16_f32_tn.plans";
 }
 
-// A kernel's plan for a plain product, of the longest below or the shortest above `us`.
-plan::PlanEntry choose_plan(const plan::PlanTable& plans, float us, bool is_longest) {
+enum class Limit { kMemory, kCompute, kLaunch };
+
+double bytes_of(const plan::PlanKey& key) {
+  return 2.0 * (1.0 * key.m * key.k + 1.0 * key.n * key.k + 1.0 * key.m * key.n);
+}
+double flop_of(const plan::PlanKey& key) { return 2.0 * key.m * key.n * key.k; }
+
+// How well a plan stands for what the limit stands for; 0 or less: not at all.
+double fitness(const plan::PlanEntry& entry, Limit limit) {
+  switch (limit) {
+    case Limit::kMemory:  // long, so that the events around it count little
+      return entry.expected_us > 50 ? bytes_of(entry.key) / entry.expected_us : 0;
+    case Limit::kCompute:
+      return entry.expected_us < 1000 ? flop_of(entry.key) : 0;
+    case Limit::kLaunch:
+      return 1 / entry.expected_us;
+  }
+  return 0;
+}
+
+bool is_plain(const plan::PlanEntry& entry) {
+  return entry.source == plan::PlanSource::kKernel && entry.key.batch == 1 &&
+         entry.key.grouped == 0 && entry.key.epilogue == 0 && entry.key.alignment == 0 &&
+         entry.key.layout == 0 && entry.key.follows == 0 && entry.workspace_bytes == 0;
+}
+
+// A kernel's plan for a plain product.
+plan::PlanEntry choose_plan(const plan::PlanTable& plans, Limit limit) {
   const plan::PlanEntry* chosen = nullptr;
   for (const plan::PlanEntry& entry : plans.entries()) {
-    const bool is_plain = entry.source == plan::PlanSource::kKernel && entry.key.batch == 1 &&
-                          entry.key.grouped == 0 && entry.key.epilogue == 0 &&
-                          entry.key.alignment == 0 && entry.key.layout == 0 &&
-                          entry.workspace_bytes == 0;
-    if (!is_plain || (is_longest ? entry.expected_us > us : entry.expected_us < us)) continue;
-    if (chosen == nullptr || (is_longest ? entry.expected_us > chosen->expected_us
-                                         : entry.expected_us < chosen->expected_us))
-      chosen = &entry;
+    if (!is_plain(entry) || fitness(entry, limit) <= 0) continue;
+    if (chosen == nullptr || fitness(entry, limit) > fitness(*chosen, limit)) chosen = &entry;
   }
   if (chosen != nullptr) return *chosen;
-  std::fprintf(stderr, "unavailable: no plain kernel's plan in %s\n", table_path().c_str());
+  std::fprintf(stderr, "unavailable: no such kernel's plan in %s\n", table_path().c_str());
   std::exit(kUnavailable);
 }
 
 // One product by the table's plan.
 class Work {
  public:
-  Work(float us, bool is_longest)
+  explicit Work(Limit limit)
       : context_(must(CudaContext::open(0))),
         plans_(must(plan::PlanTable::open(table_path()))),
-        entry_(choose_plan(plans_, us, is_longest)) {
+        entry_(choose_plan(plans_, limit)) {
+    begin();
+  }
+  explicit Work(const plan::PlanEntry& entry)
+      : context_(must(CudaContext::open(0))),
+        plans_(must(plan::PlanTable::open(table_path()))),
+        entry_(entry) {
+    begin();
+  }
+  ~Work() { gemmsmithDestroy(handle_); }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  void call() {
+    const float one = 1;
+    const float zero = 0;
+    require(gemmsmithMatmul(handle_, &problem_, &one, a_.pointer(), b_.pointer(), &zero, nullptr,
+                            d_.pointer(), nullptr, 0, nullptr));
+  }
+  void synchronize() const {
+    if (!context_.synchronize()) std::exit(1);
+  }
+  const CudaContext& context() const { return context_; }
+  const plan::PlanEntry& entry() const { return entry_; }
+
+  // Whole numbers, whose sums are the same in any order.
+  void fill_whole_numbers() {
+    unsigned x = 1;
+    for (const DeviceBuffer* operand : {&a_, &b_}) {
+      std::vector<std::uint16_t> host(operand->size() / 2);
+      for (std::uint16_t& word : host) {
+        x = x * 1664525U + 1013904223U;
+        constexpr std::uint16_t kValues[] = {0xBC00, 0, 0x3C00};  // -1, 0 and 1 in f16
+        word = kValues[(x >> 24) % 3];
+      }
+      must(copy_to_device(context_.driver(), operand->address(), host.data(), operand->size(),
+                          nullptr));
+    }
+  }
+  // D, after a call into a D of NaNs.
+  std::vector<std::uint16_t> result() {
+    must(check(context_.driver(),
+               context_.driver().MemsetD8Async(d_.address(), 0xFF, d_.size(), nullptr),
+               "filling D with NaNs"));
+    call();
+    std::vector<std::uint16_t> host(d_.size() / 2);
+    must(copy_to_host(context_.driver(), host.data(), d_.address(), d_.size(), nullptr));
+    return host;
+  }
+
+ private:
+  void begin() {
     const auto bytes = [](std::int64_t rows, std::int64_t columns) {
       return static_cast<std::size_t>(rows * columns * 2);
     };
@@ -102,18 +188,6 @@ class Work {
     require(gemmsmithCreate(&handle_));
     require(gemmsmithLoadPlanTable(handle_, table_path().c_str()));
   }
-  void call() {
-    const float one = 1;
-    const float zero = 0;
-    require(gemmsmithMatmul(handle_, &problem_, &one, a_.pointer(), b_.pointer(), &zero, nullptr,
-                            d_.pointer(), nullptr, 0, nullptr));
-  }
-  void synchronize() const {
-    if (!context_.synchronize()) std::exit(1);
-  }
-  const plan::PlanEntry& entry() const { return entry_; }
-
- private:
   static void require(gemmsmithStatus_t status) {
     if (status == GEMMSMITH_STATUS_SUCCESS) return;
     std::fprintf(stderr, "unavailable: %s\n", gemmsmithGetLastErrorString());
@@ -132,11 +206,53 @@ void say(const std::string& line) {
   std::fflush(stdout);
 }
 
-int serve(int pause_us) {
-  Work work(1000, true);
+// Copies through L2 on streams of their own, from start to end.
+class Streamer {
+ public:
+  explicit Streamer(const Driver& driver) : driver_(driver) {
+    for (int i = 0; i < kStreams; ++i) {
+      streams_.push_back(must(Stream::create(driver)));
+      from_.push_back(must(DeviceBuffer::allocate(driver, kBytes)));
+      to_.push_back(must(DeviceBuffer::allocate(driver, kBytes)));
+    }
+  }
+  void round() const {
+    for (std::size_t i = 0; i < kStreams; ++i)
+      for (int copies = 0; copies < 4; ++copies)
+        if (driver_.MemcpyDtoDAsync_v2(to_[i].address(), from_[i].address(), kBytes,
+                                       streams_[i].get()) != CUDA_SUCCESS)
+          std::exit(1);
+    for (const Stream& each : streams_)
+      if (!each.synchronize()) std::exit(1);
+  }
+
+ private:
+  static constexpr std::size_t kBytes = std::size_t{512} << 20;
+  static constexpr int kStreams = 4;
+  const Driver& driver_;
+  std::vector<Stream> streams_;
+  std::vector<DeviceBuffer> from_, to_;
+};
+
+std::atomic<bool> streams_beside{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
+
+int serve(Limit limit, int pause_us) {
+  Work work(limit);
+  std::signal(SIGUSR1, [](int) { streams_beside = !streams_beside; });
+  std::thread([&work] {
+    if (!work.context().make_current()) std::exit(1);
+    const Streamer streamer(work.context().driver());
+    while (true) {
+      if (streams_beside)
+        streamer.round();
+      else
+        std::this_thread::sleep_for(milliseconds(5));
+    }
+  }).detach();
   const plan::PlanKey& key = work.entry().key;
-  say(fmt::format("ready {}_{}_{} promised_us={:.1f}", key.m, key.n, key.k,
-                  work.entry().expected_us));
+  say(fmt::format("ready {}_{}_{} promised_us={:.1f} mbytes={:.1f}", key.m, key.n, key.k,
+                  work.entry().expected_us, bytes_of(key) * 1e-6));
   while (true) {
     // A few calls ahead of the device, as a server is.
     for (int i = 0; i < (pause_us == 0 ? 8 : 1); ++i) work.call();
@@ -147,33 +263,56 @@ int serve(int pause_us) {
 
 int stream() {
   const CudaContext context = must(CudaContext::open(0));
-  const Driver& driver = context.driver();
-  constexpr std::size_t kBytes = std::size_t{512} << 20;
-  constexpr int kStreams = 4;
-  std::vector<Stream> streams;
-  std::vector<DeviceBuffer> from, to;
-  for (int i = 0; i < kStreams; ++i) {
-    streams.push_back(must(Stream::create(driver)));
-    from.push_back(must(DeviceBuffer::allocate(driver, kBytes)));
-    to.push_back(must(DeviceBuffer::allocate(driver, kBytes)));
-  }
+  const Streamer streamer(context.driver());
   for (bool is_first = true;; is_first = false) {
-    for (std::size_t i = 0; i < kStreams; ++i)
-      for (int copies = 0; copies < 4; ++copies)
-        if (driver.MemcpyDtoDAsync_v2(to[i].address(), from[i].address(), kBytes,
-                                      streams[i].get()) != CUDA_SUCCESS)
-          return 1;
-    for (const Stream& each : streams)
-      if (!each.synchronize()) return 1;
+    streamer.round();
     if (is_first) say("ready");
   }
 }
 
+// What a monitor may order instead of a plan computes the same product: it is the kernel of another
+// shape's plan.
+int alternates() {
+  constexpr int kMostPlans = 40;
+  constexpr double kMostBytes = 64e6;
+  const plan::PlanTable plans = must(plan::PlanTable::open(table_path()));
+  std::optional<watch::Watching> watching;
+  std::vector<plan::PlanEntry> chosen;
+  for (const plan::PlanEntry& entry : plans.entries())
+    if (is_plain(entry) && bytes_of(entry.key) < kMostBytes) chosen.push_back(entry);
+  const std::size_t step = std::max<std::size_t>(1, chosen.size() / kMostPlans);
+  int tried = 0;
+  int wrong = 0;
+  for (std::size_t i = 0; i < chosen.size(); i += step) {
+    Work work(chosen[i]);
+    work.fill_whole_numbers();
+    const std::vector<std::uint16_t> expected = work.result();
+    if (!watching) {
+      auto attached = must(watch::Watching::attach(std::getenv("GEMMSMITH_MONITOR")));
+      if (!attached) return 1;
+      watching.emplace(*std::move(attached));
+    }
+    watching->beat();
+    for (const watch::SeenShape& shape : watching->new_shapes())
+      for (std::uint32_t other = 0; other < shape.alternates.size(); ++other) {
+        const std::uint32_t serving = watch::kFirstAlternate + other;
+        watching->order(shape.place, {serving, serving});
+        ++tried;
+        if (work.result() == expected) continue;
+        ++wrong;
+        say(fmt::format("{}_{}_{}: {} by {} differs", shape.key.m, shape.key.n, shape.key.k,
+                        shape.plan, shape.alternates[other]));
+      }
+  }
+  say(fmt::format("alternates_tried={} wrong={}", tried, wrong));
+  return wrong == 0 && tried > 0 ? 0 : 1;
+}
+
 // Below the launch queue's depth, then the device is waited for: the call's own time.
 int time_calls() {
-  Work work(0, false);
+  Work work(Limit::kLaunch);
   constexpr int kCalls = 200;
-  constexpr int kRounds = 1500;
+  constexpr int kRounds = 700;
   work.call();
   work.synchronize();
   std::vector<double> rounds;
@@ -184,10 +323,8 @@ int time_calls() {
                      kCalls);
     work.synchronize();
   }
-  double sum = 0;
-  for (const double round : rounds) sum += round;
   std::sort(rounds.begin(), rounds.end());
-  say(fmt::format("{:.1f} {:.1f}", rounds[rounds.size() / 2], sum / kRounds));
+  say(fmt::format("{:.1f}", rounds[rounds.size() / 2]));
   return 0;
 }
 
@@ -206,6 +343,7 @@ class Child {
   Child(std::vector<std::string> arguments, const std::filesystem::path& out,
         const std::string& watched = "")
       : out_(out) {
+    std::fflush(nullptr);  // or the child prints it again
     child_ = fork();
     if (child_ != 0) return;
     if (std::freopen(out.c_str(), "w", stdout) == nullptr) _exit(1);
@@ -232,6 +370,9 @@ class Child {
       child_ = -1;
     }
     return code_;
+  }
+  void signal(int number) const {
+    if (child_ > 0) kill(child_, number);
   }
   bool is_over() {
     if (child_ <= 0) return true;
@@ -273,9 +414,9 @@ double seconds_since(Clock::time_point begin) {
 class GpuMonitor : public ::testing::Test {
  protected:
   // A process that multiplies, and its monitor, which knows what to hold it to. "" or why not.
-  std::string begin(int pause_us) {
+  std::string begin(const char* limit, int pause_us) {
     if (!std::filesystem::exists(program())) return "there is no program " + program();
-    server_.emplace(std::vector<std::string>{self(), "serve", std::to_string(pause_us)},
+    server_.emplace(std::vector<std::string>{self(), "serve", limit, std::to_string(pause_us)},
                     folder_ / "server", watched_);
     if (!wait_until([&] { return server_->out() != "" || server_->is_over(); },
                     milliseconds(20000)) ||
@@ -314,38 +455,127 @@ class GpuMonitor : public ::testing::Test {
   std::optional<Child> server_, monitor_;
 };
 
-#define BEGIN_OR_SKIP(pause_us)                             \
-  if (const std::string why = begin(pause_us); why != "") { \
-    GTEST_SKIP() << "unavailable: " << why;                 \
+#define BEGIN_OR_SKIP(limit, pause_us)                             \
+  if (const std::string why = begin(limit, pause_us); why != "") { \
+    GTEST_SKIP() << "unavailable: " << why;                        \
   }
 
-TEST_F(GpuMonitor, HealthyIsLeftAloneThrashedIsRolledBackAndReturns) {
-  BEGIN_OR_SKIP(4000);
-  std::this_thread::sleep_for(milliseconds(6000));
-  for (const json& decision : decisions()) ADD_FAILURE() << decision.dump();
+// NVIDIA's server of one context for all processes: without it processes take turns on the GPU, and
+// none of their kernels run beside each other.
+class Mps {
+ public:
+  explicit Mps(const std::filesystem::path& folder) {
+    setenv("CUDA_MPS_PIPE_DIRECTORY", (folder / "mps").c_str(), 1);
+    setenv("CUDA_MPS_LOG_DIRECTORY", (folder / "mps_log").c_str(), 1);
+    std::filesystem::create_directories(folder / "mps");
+    std::filesystem::create_directories(folder / "mps_log");
+    is_running_ = tell("start_server -uid " + std::to_string(getuid()), true);
+  }
+  ~Mps() {
+    if (is_running_) tell("quit", false);
+    unsetenv("CUDA_MPS_PIPE_DIRECTORY");
+    unsetenv("CUDA_MPS_LOG_DIRECTORY");
+  }
+  Mps(const Mps&) = delete;
+  Mps& operator=(const Mps&) = delete;
+  bool is_running() const { return is_running_; }
 
-  std::optional<Child> thrasher(std::in_place, std::vector<std::string>{self(), "stream"},
-                                folder_ / "thrasher");
-  ASSERT_TRUE(wait_until([&] { return thrasher->out() != ""; }, milliseconds(15000)))
-      << thrasher->err();
-  auto begin = Clock::now();
-  EXPECT_TRUE(wait_until([&] { return !decisions().empty(); }, milliseconds(5000)));
-  std::printf("thrashed_s_until_left=%.2f\n", seconds_since(begin));
-  const auto first = decisions();
-  ASSERT_FALSE(first.empty()) << contents(record_);
-  EXPECT_EQ(first[0]["decision"], "leave") << first[0].dump();
-  std::this_thread::sleep_for(milliseconds(2000));
+ private:
+  static bool tell(const std::string& what, bool starts_daemon) {
+    const std::string control = "PATH=$PATH:/usr/local/nvidia/bin nvidia-cuda-mps-control";
+    if (starts_daemon && std::system((control + " -d").c_str()) != 0) return false;
+    return std::system(("echo " + what + " | " + control).c_str()) == 0;
+  }
+  bool is_running_ = false;
+};
 
-  thrasher.reset();
-  begin = Clock::now();
-  EXPECT_TRUE(wait_until([&] { return is_planned(); }, milliseconds(25000))) << contents(log_);
-  std::printf("over_s_until_returned=%.2f\n", seconds_since(begin));
-  end();
+// Of one-second windows of what the monitor saw: enough to see why a test failed.
+std::string summary(const std::string& series) {
+  std::map<int, std::vector<double>> seconds;
+  std::istringstream text(series);
+  std::string line;
+  std::getline(text, line);
+  while (std::getline(text, line)) {
+    std::vector<std::string> columns;
+    std::istringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, ',');) columns.push_back(cell);
+    if (columns.size() > 4)
+      seconds[static_cast<int>(std::stod(columns[0]))].push_back(std::stod(columns[4]));
+  }
+  std::string told;
+  for (auto& [second, us] : seconds) {
+    std::sort(us.begin(), us.end());
+    told += fmt::format("second={} timings={} median_us={:.1f} p90_us={:.1f} most_us={:.1f}\n",
+                        second, us.size(), us[us.size() / 2], us[us.size() * 9 / 10], us.back());
+  }
+  return told;
+}
+
+class Thrashed : public GpuMonitor {
+ protected:
+  // The healthy process is left alone; once `begin_thrash` was called its shape leaves the plan
+  // within 5 s, and comes back to it after `end_thrash`.
+  void run(const std::function<void()>& begin_thrash, const std::function<void()>& end_thrash) {
+    std::this_thread::sleep_for(milliseconds(6000));
+    for (const json& decision : decisions()) ADD_FAILURE() << decision.dump();
+
+    begin_thrash();
+    auto begin = Clock::now();
+    EXPECT_TRUE(wait_until([&] { return !decisions().empty(); }, milliseconds(5000)));
+    std::printf("thrashed_s_until_left=%.2f\n", seconds_since(begin));
+    const auto first = decisions();
+    if (first.empty()) {
+      ADD_FAILURE() << summary(contents(record_));
+    } else {
+      EXPECT_EQ(first[0]["decision"], "leave") << first[0].dump();
+      std::printf("%s\n", first[0].dump().c_str());
+      std::this_thread::sleep_for(milliseconds(2000));
+    }
+    end_thrash();
+    begin = Clock::now();
+    if (!first.empty()) {
+      EXPECT_TRUE(wait_until([&] { return is_planned(); }, milliseconds(25000))) << contents(log_);
+    }
+    std::printf("over_s_until_returned=%.2f\n", seconds_since(begin));
+    std::printf("%s", summary(contents(record_)).c_str());
+    end();
+  }
+};
+
+TEST_F(Thrashed, ByASecondProcess) {
+  const Mps mps(folder_.path());
+  if (!mps.is_running())
+    GTEST_SKIP() << "unavailable: nvidia-cuda-mps-control does not start, and without it processes "
+                    "take turns on the GPU";
+  BEGIN_OR_SKIP("memory", 1000);
+  std::optional<Child> thrasher;
+  run(
+      [&] {
+        thrasher.emplace(std::vector<std::string>{self(), "stream"}, folder_ / "thrasher");
+        ASSERT_TRUE(wait_until([&] { return thrasher->out() != ""; }, milliseconds(15000)))
+            << thrasher->err();
+      },
+      [&] { thrasher.reset(); });
+  server_.reset();
+}
+
+TEST_F(Thrashed, ByTheProcessItself) {
+  BEGIN_OR_SKIP("memory", 1000);
+  run([&] { server_->signal(SIGUSR1); }, [&] { server_->signal(SIGUSR1); });
+}
+
+TEST_F(GpuMonitor, AlternatesComputeTheSame) {
+  Child child({self(), "alternates"}, folder_ / "alternates", watched_);
+  ASSERT_TRUE(wait_until([&] { return child.is_over(); }, milliseconds(60000)));
+  const int code = child.end(SIGKILL);
+  if (code == kUnavailable) GTEST_SKIP() << child.err();
+  std::printf("%s", child.out().c_str());
+  EXPECT_EQ(code, 0) << child.err();
 }
 
 // Whether the clocks are held down at all is the machine's affair: most are under such a load.
 TEST_F(GpuMonitor, ThrottledKeepsItsPlan) {
-  BEGIN_OR_SKIP(0);
+  BEGIN_OR_SKIP("compute", 0);
   std::this_thread::sleep_for(milliseconds(6000));
   end();
   const std::string series = contents(record_);
@@ -365,26 +595,23 @@ TEST_F(GpuMonitor, ThrottledKeepsItsPlan) {
     }
 }
 
+// Of several processes in turn the quickest each: what a busy machine adds, it adds to either.
 TEST_F(GpuMonitor, BeingWatchedCostsTheHostLittle) {
-  double medians[2] = {};
-  double means[2] = {};
-  constexpr int kTurns = 3;
-  for (int turn = 0; turn < 2 * kTurns; ++turn) {
-    const std::size_t is_watched = static_cast<std::size_t>((turn % 4 == 1) || (turn % 4 == 2));
+  std::array<double, 2> quickest_ns = {1e9, 1e9};
+  constexpr int kTurns = 10;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const std::size_t is_watched = turn % 4 == 1 || turn % 4 == 2 ? 1 : 0;
     Child child({self(), "time"}, folder_ / "time", is_watched == 1 ? watched_ : "");
     ASSERT_TRUE(wait_until([&] { return child.is_over(); }, milliseconds(20000)));
     if (const int code = child.end(SIGKILL); code == kUnavailable) GTEST_SKIP() << child.err();
-    double median = 0;
-    double mean = 0;
-    std::istringstream(child.out()) >> median >> mean;
-    ASSERT_GT(median, 0) << child.err();
-    std::printf("watched=%zu median_ns=%.1f mean_ns=%.1f\n", is_watched, median, mean);
-    medians[is_watched] += median / kTurns;
-    means[is_watched] += mean / kTurns;
+    double median_ns = 0;
+    std::istringstream(child.out()) >> median_ns;
+    ASSERT_GT(median_ns, 0) << child.err();
+    std::printf("watched=%zu median_ns=%.1f\n", is_watched, median_ns);
+    quickest_ns[is_watched] = std::min(quickest_ns[is_watched], median_ns);
   }
-  std::printf("watched_over_unwatched_median=%.4f mean=%.4f\n", medians[1] / medians[0],
-              means[1] / means[0]);
-  EXPECT_LT(medians[1] / medians[0], 1.05);
+  std::printf("watched_over_unwatched=%.4f\n", quickest_ns[1] / quickest_ns[0]);
+  EXPECT_LT(quickest_ns[1] / quickest_ns[0], 1.05);
 }
 
 }  // namespace
@@ -392,8 +619,12 @@ TEST_F(GpuMonitor, BeingWatchedCostsTheHostLittle) {
 
 int main(int argc, char** argv) {
   const std::string role = argc > 1 ? argv[1] : "";
-  if (role == "serve") return gemmsmith::serve(argc > 2 ? std::atoi(argv[2]) : 0);
+  if (role == "serve" && argc == 4)
+    return gemmsmith::serve(
+        std::string(argv[2]) == "memory" ? gemmsmith::Limit::kMemory : gemmsmith::Limit::kCompute,
+        std::atoi(argv[3]));
   if (role == "stream") return gemmsmith::stream();
+  if (role == "alternates") return gemmsmith::alternates();
   if (role == "time") return gemmsmith::time_calls();
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

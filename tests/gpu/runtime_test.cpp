@@ -3,6 +3,7 @@
 // Prints one key=value line a figure. Without a GPU or NVRTC each test is skipped and says why.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <dlfcn.h>
 #include <gemmsmith/gemmsmith.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "compile/compiler.h"
@@ -197,6 +199,8 @@ const Shape kVendor{384, 256, 320};
 // Square in m and k, so that D can be the next product's B.
 const Shape kChain{256, 192, 256};
 const Shape kShortChain{256, 64, 256};
+// Its plan is launched without programmatic dependence, its follower with it.
+const Shape kFollowed{256, 128, 256};
 
 class GpuRuntime : public testing::Test {
  protected:
@@ -245,14 +249,17 @@ class GpuRuntime : public testing::Test {
     plan::PlanTableWriter writer({info.target.name, info.target.compute_capability,
                                   info.target.sm_count, library->version(), compiler.version()});
     const bool is_hopper = info.target.compute_capability == 90;
-    const std::pair<Shape, const char*> kernels[] = {
-        {kPlanned, is_hopper ? "sm90_ws:m128.n64.w2" : "sm80_mma:m128"},
-        {kRagged, "sm80_mma:m64.n64"},
-        {kChain, is_hopper ? "sm90_ws:s3" : "sm80_mma:m32"},
-        {kShortChain, "sm80_mma:m32.n32"},
-        {kSplit, is_hopper ? "sm90_ws:e1.sp1.sk4" : "sm80_mma:m32.n32"},
-        {kWorkspaceSplit, is_hopper ? "sm90_ws:e1.s8.sp2.sk6" : "sm80_mma:m32.n32"}};
-    for (const auto& [shape, text] : kernels) {
+    using Role = plan::PlanTableWriter::Role;
+    const std::tuple<Shape, const char*, Role> kernels[] = {
+        {kFollowed, is_hopper ? "sm90_ws:s3.d0" : "sm80_mma:m32.d0", Role::kPlan},
+        {kFollowed, is_hopper ? "sm90_ws:s3.pf1" : "sm80_mma:m32", Role::kFollower},
+        {kPlanned, is_hopper ? "sm90_ws:m128.n64.w2" : "sm80_mma:m128", Role::kPlan},
+        {kRagged, "sm80_mma:m64.n64", Role::kPlan},
+        {kChain, is_hopper ? "sm90_ws:s3" : "sm80_mma:m32", Role::kPlan},
+        {kShortChain, "sm80_mma:m32.n32", Role::kPlan},
+        {kSplit, is_hopper ? "sm90_ws:e1.sp1.sk4" : "sm80_mma:m32.n32", Role::kPlan},
+        {kWorkspaceSplit, is_hopper ? "sm90_ws:e1.s8.sp2.sk6" : "sm80_mma:m32.n32", Role::kPlan}};
+    for (const auto& [shape, text, role] : kernels) {
       GEMMSMITH_TRY(const Config config, parse_config(text, kernel_families()));
       GEMMSMITH_TRY(auto source, compile::kernel_source(config, Signature{}, architecture));
       GEMMSMITH_TRY(const auto kernel, compiler.compile(source));
@@ -265,7 +272,7 @@ class GpuRuntime : public testing::Test {
         problem.beta = beta;
         GEMMSMITH_CHECK(writer.add_kernel_plan(
             problem, config, info.target,
-            {kernel.cubin, "gemm", kernel.registers, kernel.static_shared_bytes}, {}));
+            {kernel.cubin, "gemm", kernel.registers, kernel.static_shared_bytes}, {}, role));
       }
     }
     const Problem problem = to_row_major(problem_of(kVendor));
@@ -525,6 +532,102 @@ TEST_F(GpuRuntime, ChainedProductsSeeEachOthersResults) {
 }
 
 // J8: what a handle takes it gives back.
+// How many of a graph's edges are programmatic.
+Result<int> programmatic_edges(const Driver& driver, CUgraph graph) {
+  void* const library = dlopen(driver_library_name().c_str(), RTLD_NOW);
+  const auto get_edges = reinterpret_cast<decltype(&::cuGraphGetEdges_v2)>(
+      library != nullptr ? dlsym(library, "cuGraphGetEdges_v2") : nullptr);
+  if (get_edges == nullptr) return fail(ErrorCode::kEnvironment, "no cuGraphGetEdges_v2");
+  std::size_t count = 0;
+  GEMMSMITH_CHECK(check(driver, get_edges(graph, nullptr, nullptr, nullptr, &count), "counting"));
+  std::vector<CUgraphNode> from(count), to(count);
+  std::vector<CUgraphEdgeData> data(count);
+  GEMMSMITH_CHECK(check(driver, get_edges(graph, from.data(), to.data(), data.data(), &count),
+                        "asking for a graph's edges"));
+  return static_cast<int>(std::count_if(data.begin(), data.end(), [](const auto& edge) {
+    return edge.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+  }));
+}
+
+// Behind a kernel of ours the follower is captured, and the graph has an edge that lets it start
+// early; behind another library's work it is not.
+TEST_F(GpuRuntime, FollowersServeBehindKernelsOfOurs) {
+  LOAD_TABLE_OR_SKIP();
+  std::vector<std::unique_ptr<Product>> products;
+  for (int i = 0; i < 6; ++i) products.push_back(std::make_unique<Product>(driver(), kFollowed));
+  auto other = DeviceBuffer::allocate(driver(), 1024);
+  auto stream = Stream::create(driver());
+  ASSERT_TRUE(other && stream);
+  ASSERT_EQ(driver().StreamBeginCapture_v2(stream->get(), CU_STREAM_CAPTURE_MODE_GLOBAL),
+            CUDA_SUCCESS);
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    EXPECT_EQ(products[i]->enqueue(handle_, stream->get()), GEMMSMITH_STATUS_SUCCESS)
+        << gemmsmithGetLastErrorString();
+    if (i == 2) {
+      EXPECT_EQ(driver().MemsetD8Async(other->address(), 0, 1024, stream->get()), CUDA_SUCCESS);
+    }
+  }
+  CUgraph graph = nullptr;
+  ASSERT_EQ(driver().StreamEndCapture(stream->get(), &graph), CUDA_SUCCESS);
+  const auto edges = programmatic_edges(driver(), graph);
+  CUgraphExec exec = nullptr;
+  ASSERT_EQ(driver().GraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
+  for (int replay = 0; replay < 50; ++replay)
+    ASSERT_EQ(driver().GraphLaunch(exec, stream->get()), CUDA_SUCCESS);
+  ASSERT_TRUE(stream->synchronize());
+  for (const auto& product : products) EXPECT_EQ(product->difference(), "");
+  EXPECT_EQ(driver().GraphExecDestroy(exec), CUDA_SUCCESS);
+  EXPECT_EQ(driver().GraphDestroy(graph), CUDA_SUCCESS);
+  ASSERT_TRUE(edges) << edges.error().what;
+  // Three products, other work, three products.
+  EXPECT_EQ(*edges, 4);
+}
+
+// A chain captured from the shipped table, for each of a few plans with followers: what a call
+// takes back to back, beside what the plan and the follower took when they were validated.
+TEST_F(GpuRuntime, ChainsOfTheShippedTableArePrinted) {
+  const char* const named = std::getenv("GEMMSMITH_PLANS");
+  const std::string path = named != nullptr ? named : "data/plans/h200_f16_f32_tn.plans";
+  const auto table = plan::PlanTable::open(path);
+  if (!table) GTEST_SKIP() << "unavailable: " << table.error().what;
+  if (gemmsmithLoadPlanTable(handle_, path.c_str()) != GEMMSMITH_STATUS_SUCCESS)
+    GTEST_SKIP() << "unavailable: " << gemmsmithGetLastErrorString();
+  auto stream = Stream::create(driver());
+  auto begin = Event::create(driver());
+  auto end = Event::create(driver());
+  ASSERT_TRUE(stream && begin && end);
+  constexpr int kCalls = 200;
+  constexpr int kReplays = 20;
+  constexpr int kMostPlans = 12;
+  int plans = 0;
+  for (const plan::PlanEntry& entry : table->entries()) {
+    const plan::PlanEntry* const follower = table->follower_of(entry);
+    if (follower == nullptr || plans == kMostPlans) continue;
+    ++plans;
+    // Row-major m x n is column-major n x m.
+    Product product(driver(), Shape{entry.key.n, entry.key.m, entry.key.k});
+    auto graph = GraphExec::capture(driver(), stream->get(), [&](CUstream into) -> Result<void> {
+      for (int i = 0; i < kCalls; ++i) GEMMSMITH_CHECK(enqueued(product.enqueue(handle_, into)));
+      return {};
+    });
+    ASSERT_TRUE(graph) << graph.error().what;
+    ASSERT_TRUE(graph->launch(stream->get()));
+    ASSERT_TRUE(begin->record(stream->get()));
+    for (int i = 0; i < kReplays; ++i) ASSERT_TRUE(graph->launch(stream->get()));
+    ASSERT_TRUE(end->record(stream->get()));
+    ASSERT_TRUE(stream->synchronize());
+    const auto us = elapsed_us(*begin, *end);
+    ASSERT_TRUE(us);
+    std::printf("chain=%d_%d_%d us=%.3f plan_us=%.3f follower_us=%.3f follower_ratio=%.3f\n",
+                entry.key.m, entry.key.n, entry.key.k, *us / (kCalls * kReplays), entry.expected_us,
+                follower->expected_us, follower->ratio_chained);
+    if (entry.key.k <= 512) {
+      EXPECT_EQ(product.difference(), "");
+    }
+  }
+  std::printf("chains=%d\n", plans);
+}
+
 TEST_F(GpuRuntime, HandlesGiveDeviceMemoryBack) {
   LOAD_TABLE_OR_SKIP();
   const auto cycle = [&] {

@@ -96,7 +96,9 @@ class LiveRun {
 TEST(MonitorLiveShape, ThrashedItLeavesThePlanAndReturns) {
   LiveRun run;
   EXPECT_TRUE(run.see(100, 205, 0).empty());
-  const auto left = run.see(5, 320, 0);
+  // Five medians in a row, the first with the third late timing.
+  EXPECT_TRUE(run.see(6, 320, 0).empty());
+  const auto left = run.see(1, 320, 0);
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(left[0].action, "next_plan");
   EXPECT_EQ(serving_text(left[0].to), "sm90_ws:w2.m128.n256");
@@ -118,6 +120,24 @@ TEST(MonitorLiveShape, ThrashedItLeavesThePlanAndReturns) {
   EXPECT_EQ(run.shape().order().word(), 0U);
 }
 
+// Launches that something else delayed, two of five, neither drive a plan away nor keep it away.
+TEST(MonitorLiveShape, SingleLateLaunchesSayNothing) {
+  LiveRun run;
+  run.see(100, 205, 0);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(run.see(3, 205, 0).empty());
+    EXPECT_TRUE(run.see(2, 900, 0).empty());
+  }
+  ASSERT_EQ(run.see(7, 320, 0).size(), 1U);
+  bool is_back = false;
+  for (int i = 0; i < 100 && !is_back; ++i) {
+    run.see(8, 900, 210);
+    run.see(12, 205, 210);
+    is_back = run.shape().order().word() == 0;
+  }
+  EXPECT_TRUE(is_back);
+}
+
 TEST(MonitorLiveShape, ThrottledItKeepsThePlan) {
   LiveRun run;
   run.see(100, 205, 0);
@@ -136,7 +156,7 @@ TEST(MonitorLiveShape, ARunThatIsSlowFromItsStartIsSeen) {
 TEST(MonitorLiveShape, AnOrderThatIsNotObeyedIsNotTheEnd) {
   LiveRun run;
   run.see(100, 205, 0);
-  ASSERT_EQ(run.see(5, 320, 0).size(), 1U);
+  ASSERT_EQ(run.see(7, 320, 0).size(), 1U);
   const GpuSample gpu;
   int decisions = 0;
   watch::Timing timing;

@@ -294,6 +294,59 @@ TEST(PlanTable, TheWriterRefusesAPackingPlanWithoutTheKernelThatPacks) {
       << "and keeps nothing of it";
 }
 
+// A plan with a follower, one without, and one of the vendor's.
+PlanTableWriter with_follower() {
+  PlanTableWriter table = writer();
+  using Role = PlanTableWriter::Role;
+  for (const auto& [m, config, role] :
+       {std::tuple(64, "sm90_ws:s2.d0", Role::kPlan), std::tuple(64, "sm90_ws:s2", Role::kFollower),
+        std::tuple(128, "sm90_ws:s2.d0", Role::kPlan)})
+    EXPECT_TRUE(table.add_kernel_plan(problem_of(m, 64, 64), config_of(config), h200(), kKernel,
+                                      {2, 1.5, 1}, role));
+  EXPECT_TRUE(table.add_vendor_plan(problem_of(256, 64, 64), "cublaslt:a66.t20", 0, {2, 1.1, 1.1}));
+  return table;
+}
+
+TEST(PlanTable, FollowersAreFoundThroughTheirPlans) {
+  const auto table = PlanTable::from_bytes(with_follower().bytes().value(), "t.plans");
+  ASSERT_TRUE(table) << table.error().what;
+  EXPECT_EQ(table->entries().size(), 4U);
+  EXPECT_TRUE(table->has_followers());
+  const PlanEntry* const plan = table->find(key_of(problem_of(64, 64, 64)));
+  ASSERT_NE(plan, nullptr);
+  EXPECT_EQ(table->text(*plan), "sm90_ws:s2.d0");
+  ASSERT_NE(table->follower_of(*plan), nullptr);
+  EXPECT_EQ(table->text(*table->follower_of(*plan)), "sm90_ws:s2");
+  EXPECT_EQ(table->follower_of(*table->follower_of(*plan)), nullptr);
+  for (const int m : {128, 256})
+    EXPECT_EQ(table->follower_of(*table->find(key_of(problem_of(m, 64, 64)))), nullptr) << m;
+  EXPECT_FALSE(PlanTable::from_bytes(small_table(), "t.plans")->has_followers());
+
+  PlanTableWriter copy = writer();
+  for (const PlanEntry& entry : table->entries())
+    if (entry.key.follows == 0) {
+      ASSERT_TRUE(copy.add_copy(*table, entry));
+    }
+  EXPECT_EQ(copy.bytes().value(), with_follower().bytes().value());
+}
+
+TEST(PlanTable, AFollowerNeedsAKernelsPlan) {
+  PlanTableWriter alone = writer();
+  ASSERT_TRUE(alone.add_kernel_plan(problem_of(64, 64, 64), config_of("sm90_ws:s2"), h200(),
+                                    kKernel, {}, PlanTableWriter::Role::kFollower));
+  EXPECT_EQ(alone.bytes().error().what,
+            "sm90_ws:s2 follows, and the plan that it belongs to is no kernel's");
+  ASSERT_TRUE(alone.add_vendor_plan(problem_of(64, 64, 64), "cublaslt:a66.t20", 0, {}));
+  EXPECT_FALSE(alone.bytes());
+}
+
+// A table written before there were followers.
+TEST(PlanTable, TheVersionBeforeIsRead) {
+  std::string bytes = small_table();
+  bytes[offsetof(PlanFileHeader, version)] = 5;
+  EXPECT_EQ(error_of(bytes), "no error");
+}
+
 TEST(PlanTable, EveryTruncationIsRefused) {
   const std::string bytes = small_table();
   for (std::size_t size = 0; size < bytes.size(); ++size)
@@ -319,11 +372,13 @@ TEST(PlanTable, EveryFlippedBitIsRefused) {
 TEST(PlanTable, RefusalsSayWhy) {
   EXPECT_EQ(error_of(std::string(200, 'x')), refusal("it is not a plan table"));
   std::string newer = small_table();
-  newer[offsetof(PlanFileHeader, version)] = 6;
-  EXPECT_EQ(error_of(newer), refusal("it has format version 6, this gemmsmith reads version 5"));
+  newer[offsetof(PlanFileHeader, version)] = 7;
+  EXPECT_EQ(error_of(newer),
+            refusal("it has format version 7, this gemmsmith reads versions 5 to 6"));
   std::string older = small_table();
   older[offsetof(PlanFileHeader, version)] = 3;
-  EXPECT_EQ(error_of(older), refusal("it has format version 3, this gemmsmith reads version 5"));
+  EXPECT_EQ(error_of(older),
+            refusal("it has format version 3, this gemmsmith reads versions 5 to 6"));
   std::string other_order = small_table();
   std::reverse(other_order.begin() + offsetof(PlanFileHeader, byte_order),
                other_order.begin() + offsetof(PlanFileHeader, version));
@@ -348,6 +403,10 @@ TEST(PlanTable, SealedNonsenseIsRefusedByItsMeaning) {
   EXPECT_EQ(with_entry([](PlanEntry& e) { e.key.m = 0; }), refusal("plan 2 has no legal key"));
   EXPECT_EQ(with_entry([](PlanEntry& e) { e.key.m = 1; }), refusal("its plans are not in order"));
   EXPECT_EQ(with_entry([](PlanEntry& e) { e.key.type = 9; }), refusal("plan 2 has no legal key"));
+  EXPECT_EQ(with_entry([](PlanEntry& e) { e.key.follows = 2; }),
+            refusal("plan 2 has no legal key"));
+  EXPECT_EQ(with_entry([](PlanEntry& e) { e.key.follows = 1; }),
+            refusal("plan 2 follows no kernel's plan"));
   EXPECT_EQ(with_entry([](PlanEntry& e) { e.config = 1 << 20; }), refusal("plan 2 has no config"));
   EXPECT_EQ(with_entry([](PlanEntry& e) { e.kernel = 1; }), refusal("plan 2 has no kernel"));
   EXPECT_EQ(with_entry([](PlanEntry& e) { e.ratio_chained = NAN; }),

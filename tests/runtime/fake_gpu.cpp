@@ -174,6 +174,7 @@ CUresult run(CUfunction function, unsigned grid_y, void** parameters) {
   if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   ++gpu.launches;
   ++own_launches;
+  if (gpu.is_capturing) ++gpu.captured_nodes;
   if (gpu.skip_work) return CUDA_SUCCESS;
   const auto& kernel = *reinterpret_cast<const FakeModule*>(function);
   // Others are given scratch too, and must leave it alone: their operands may lie there.
@@ -230,8 +231,11 @@ int attribute_value(CUdevice_attribute attribute) {
 void FakeGpu::reset() {
   launches = packs = finishes = modules_loaded = modules_unloaded = maps_encoded =
       contexts_retained = 0;
-  last_cluster = last_splits = 0;
-  last_cooperative = false;
+  last_cluster = last_grid = last_splits = 0;
+  last_cooperative = last_programmatic = false;
+  captured_nodes = 0;
+  capture_id = 1;
+  waits_for = 1;
   last_workspace = nullptr;
   last_counters = nullptr;
   dirty_counters = allocations = 0;
@@ -359,12 +363,18 @@ FAKE_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f
     if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
       cluster = config->attrs[i].value.clusterDim.x;
   bool cooperative = false;
-  for (unsigned i = 0; i < config->numAttrs; ++i)
+  bool programmatic = false;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
     if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
       cooperative = config->attrs[i].value.cooperative != 0;
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+      programmatic = config->attrs[i].value.programmaticStreamSerializationAllowed != 0;
+  }
   fake_gpu().last_cluster = cluster;
+  fake_gpu().last_grid = config->gridDimX;
   fake_gpu().last_splits = config->gridDimY;
   fake_gpu().last_cooperative = cooperative;
+  fake_gpu().last_programmatic = programmatic;
   if (cooperative && fake_gpu().refuse_cooperative) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   return run(function, config->gridDimY, parameters);
 }
@@ -438,6 +448,19 @@ FAKE_EXPORT CUresult cuStreamQuery(CUstream) { return CUDA_SUCCESS; }
 FAKE_EXPORT CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
   *status =
       fake_gpu().is_capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+FAKE_EXPORT CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status,
+                                               cuuint64_t* id, CUgraph*, const CUgraphNode** nodes,
+                                               const CUgraphEdgeData**, std::size_t* count) {
+  cuStreamIsCapturing(stream, status);
+  if (*status == CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_SUCCESS;
+  FakeGpu& gpu = fake_gpu();
+  static thread_local CUgraphNode newest;
+  newest = reinterpret_cast<CUgraphNode>(static_cast<std::uintptr_t>(gpu.captured_nodes));
+  *id = gpu.capture_id;
+  *nodes = &newest;
+  *count = gpu.captured_nodes == 0 ? 0 : static_cast<std::size_t>(gpu.waits_for);
   return CUDA_SUCCESS;
 }
 FAKE_EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {

@@ -20,8 +20,10 @@ struct __attribute__((visibility("default"))) FakeGpu {
   std::atomic<int> maps_encoded{0};
   std::atomic<int> contexts_retained{0};
   std::atomic<unsigned> last_cluster{0};
+  std::atomic<unsigned> last_grid{0};    // along x
   std::atomic<unsigned> last_splits{0};  // of the grid, along y
   std::atomic<bool> last_cooperative{false};
+  std::atomic<bool> last_programmatic{false};
   // What the last kernel that splits through the workspace was given. It turns the first one over,
   // as a real one does, and writes into the workspace.
   std::atomic<void*> last_workspace{nullptr};
@@ -37,6 +39,11 @@ struct __attribute__((visibility("default"))) FakeGpu {
   std::atomic<bool> fail_allocation{false};
   std::atomic<bool> refuse_cooperative{false};  // as a context with few SMs does
   std::atomic<bool> is_capturing{false};
+  // Of the capture, and of its nodes: each kernel is one, and tests may add others'. A capture
+  // waits for its newest node, or for as many as `waits_for`.
+  std::atomic<unsigned> capture_id{1};
+  std::atomic<int> captured_nodes{0};
+  std::atomic<int> waits_for{1};
   std::atomic<bool> another_thread_captures{false};  // in global mode
   // While set, kernels are counted but not computed: for measuring the host's side.
   std::atomic<bool> skip_work{false};

@@ -35,9 +35,12 @@ class TableMaker {
       : writer_({options.device_name, options.compute_capability, options.sm_count,
                  options.cublas_version, "nvrtc 13.0"}) {}
 
+  using Role = plan::PlanTableWriter::Role;
+
   // A kernel that the fake driver can run.
   TableMaker& kernel(const Product& product, const std::string& config, float alpha = 1,
-                     float beta = 0, WithEpilogues epilogues = WithEpilogues::kNo) {
+                     float beta = 0, WithEpilogues epilogues = WithEpilogues::kNo,
+                     Role role = Role::kPlan) {
     const auto parsed = parse_config(config, kernel_families());
     EXPECT_TRUE(parsed) << parsed.error().what;
     const Problem problem = problem_of(product, alpha, beta);
@@ -49,10 +52,15 @@ class TableMaker {
     };
     const std::string fused = epilogues == WithEpilogues::kYes ? cubin("fused ") : "";
     const std::string pack_cubin("FAKE pack\0", 10);
-    const auto added = writer_.add_kernel_plan(
-        problem, *parsed, h200(), {cubin(""), "gemm", 128, 0, pack_cubin, fused}, {5, 1.25, 1.1});
+    const auto added = writer_.add_kernel_plan(problem, *parsed, h200(),
+                                               {cubin(""), "gemm", 128, 0, pack_cubin, fused},
+                                               {5, 1.25, 1.1}, role);
     EXPECT_TRUE(added) << added.error().what;
     return *this;
+  }
+
+  TableMaker& follower(const Product& product, const std::string& config) {
+    return kernel(product, config, 1, 0, WithEpilogues::kNo, Role::kFollower);
   }
 
   TableMaker& vendor(const Product& product, const std::string& config,

@@ -100,6 +100,73 @@ TEST(Selection, TheBestInOneSettingMayBeBadInTheOther) {
   EXPECT_FALSE(best_in(rows, Kind::kVendor, Setting::kChained).has_value());
 }
 
+class Follower : public ::testing::Test {
+ protected:
+  // What was selected.
+  static Finalist plan(Kind kind = Kind::kKernel) {
+    std::vector<Measurement> rows;
+    add(rows, kind, "plan", {1.06, 1.05, 1.07}, {1.06, 1.05, 1.07});
+    return *select(rows);
+  }
+  static std::string follower(const std::vector<Measurement>& rows,
+                              const std::vector<Measurement>& tested = {}) {
+    const auto found = select_follower(rows, plan(), tested);
+    return found ? found->config : "none";
+  }
+};
+
+TEST_F(Follower, IsTheBestBackToBackAndMayLoseTheOtherSetting) {
+  std::vector<Measurement> rows;
+  add(rows, Kind::kKernel, "plan", {1.06, 1.05, 1.07}, {1.06, 1.05, 1.07});
+  EXPECT_EQ(follower(rows), "none") << "the plan is the best itself";
+  add(rows, Kind::kVendor, "vendor", {1.9, 1.8, 2.0}, {1.0, 0.9, 1.1});
+  EXPECT_EQ(follower(rows), "none") << "the library's kernels do not start early";
+  add(rows, Kind::kKernel, "flattered", {1.7, 1.6, 1.8}, {0.97, 0.96, 0.98});
+  EXPECT_EQ(follower(rows), "flattered");
+  EXPECT_FALSE(select_follower(rows, plan(Kind::kVendor), {}).has_value());
+}
+
+// Between foreign kernels the vendor's is better; behind a kernel of ours, ours with its follower
+// is.
+TEST(Selection, AKernelIsWorthWhatItsFollowerIs) {
+  std::vector<Measurement> rows;
+  add(rows, Kind::kVendor, "vendor", {1.05, 1.04, 1.06}, {1.06, 1.05, 1.07});
+  add(rows, Kind::kKernel, "steady", {1.04, 1.03, 1.05}, {1.02, 1.01, 1.03});
+  EXPECT_EQ(select(rows)->config, "vendor");
+  add(rows, Kind::kKernel, "flattered", {1.30, 1.29, 1.31}, {0.97, 0.96, 0.98});
+  EXPECT_EQ(select(rows)->config, "steady");
+  rows.resize(4);
+  add(rows, Kind::kKernel, "noisy", {1.30, 0.99, 1.60}, {0.97, 0.96, 0.98});
+  EXPECT_EQ(select(rows)->config, "vendor");
+}
+
+TEST_F(Follower, GainsOnePercentForCertain) {
+  std::vector<Measurement> rows;
+  add(rows, Kind::kKernel, "little", {1.065, 1.06, 1.07}, {0.97, 0.96, 0.98});
+  EXPECT_EQ(follower(rows), "none");
+  rows.clear();
+  add(rows, Kind::kKernel, "noisy", {1.2, 0.99, 1.3}, {0.97, 0.96, 0.98});
+  EXPECT_EQ(follower(rows), "none");
+}
+
+TEST_F(Follower, TheLaterTestCounts) {
+  std::vector<Measurement> rows;
+  add(rows, Kind::kKernel, "flattered", {1.7, 1.6, 1.8}, {0.97, 0.96, 0.98});
+  std::vector<Measurement> tested;
+  add(tested, Kind::kKernel, "flattered", {1.5, 1.4, 1.6}, {0.97, 0.96, 0.98});
+  EXPECT_EQ(select_follower(rows, plan(), tested)->chained.ratio, 1.5);
+  tested.clear();
+  add(tested, Kind::kKernel, "plan", {1.6, 1.5, 1.7}, {1.06, 1.05, 1.07});
+  add(tested, Kind::kKernel, "flattered", {1.5, 1.4, 1.6}, {0.97, 0.96, 0.98});
+  EXPECT_EQ(follower(rows, tested), "none") << "the plan turned out faster";
+  tested.clear();
+  add(tested, Kind::kKernel, "plan", {1.06, 1.05, 1.07}, {1.06, 1.05, 1.07});
+  EXPECT_EQ(follower(rows, tested), "none") << "not tested";
+  tested.clear();
+  add(tested, Kind::kKernel, "flattered", {1.5, 1.4, 1.6}, {1, 1, 1}, Status::kFault);
+  EXPECT_EQ(follower(rows, tested), "none");
+}
+
 using Names = std::vector<std::string>;
 
 TEST(Selection, FinalistsAreTheBestChainedAndTheBestInBoth) {

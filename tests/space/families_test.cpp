@@ -4,17 +4,12 @@
 #include <set>
 
 #include "space/space.h"
+#include "support/problems.h"
 
 namespace gemmsmith {
 namespace {
 
-Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return *make_problem(problem);
-}
+using test::problem_of;
 
 std::int64_t legal_count(const Family& family, const Problem& problem, const char* target_name) {
   const Target target = *known_target(target_name);
