@@ -78,6 +78,17 @@ bool tma_stores_fit(const SpaceContext& context, const Config& config) {
   return rows != 256 || registers <= kMostRegistersOfFourBlocks;
 }
 
+// Measured by compiling, where D is f32: two consumers that store by rows spill with 176 registers,
+// and not with 160; by TMA those of one tile with 192 (192x256 and 256x192), and not with 180.
+bool f32_results_fit(const SpaceContext& context, const Config& config) {
+  constexpr int kMostStoredByRows = 168;
+  constexpr int kMostOfOneTile = 180;
+  if (!context.problem.f32_output || config.at("consumers") == 1) return true;
+  const int registers = accumulator_registers(config, context.problem.accumulator);
+  if (config.at("epilogue") != kEpilogueTma) return registers <= kMostStoredByRows;
+  return config.at("schedule") == kPingpong || registers <= kMostOfOneTile;
+}
+
 // Measured by compiling: the matrix of a batch is one more thing to remember, and spills beside
 // three blocks of 128 columns (three of 112, and two of 192, do not), or beside two of 96 where
 // pingpong consumers have k tiles of 128 and clusters of four to remember as well.
@@ -398,6 +409,12 @@ const Family& sm90_ws_family() {
            "f16 accumulators above 168",
            {"consumers", "schedule", "tile_m", "tile_n", "epilogue"},
            &tma_stores_fit},
+          {"f32_results_fit",
+           "where D is f32 two consumers spill above 168 accumulator registers stored by rows, and "
+           "those "
+           "of one tile above 180 stored by TMA",
+           {"consumers", "schedule", "tile_m", "tile_n", "epilogue"},
+           &f32_results_fit},
           {"batches_fit",
            "in a batch three blocks of 64 rows spill above 168 accumulator registers, and two "
            "blocks "

@@ -2,7 +2,7 @@
 // kernels it knows on host memory, counts calls and fails on demand. Device memory is host memory.
 //
 // A "cubin" is text here: "FAKE gemm tn", with the words "maps" (a kernel that takes three tensor
-// maps before its arguments) and "fused" (one that has epilogues); "FAKE pack" copies as
+// maps before its arguments), "fused" (one that has epilogues) and "out=f32"; "FAKE pack" copies as
 // kernels/pack.cu does. Anything that holds "gemmsmith_scale" is the scaling kernel, and with
 // "gemmsmith_finish" the one that finishes.
 #pragma once

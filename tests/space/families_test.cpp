@@ -247,6 +247,18 @@ TEST(Sm90Ws, FourBlocksOfWideF16AccumulatorsAreStoredByRows) {
   EXPECT_EQ(broken("sm90_ws:w2.pp1.m256.n160.s2.ps1", problem), "legal");
 }
 
+TEST(Families, F32ResultsTakeRegistersOfTheirOwn) {
+  Problem problem = problem_of(4096, 4096, 4096);
+  for (const char* config : {"sm90_ws:w2.m192.n256.s2", "sm90_ws:w2.pp1.m128.n192.e1.s2.ps1"}) {
+    problem.f32_output = false;
+    EXPECT_EQ(broken(config, problem), "legal") << config;
+    problem.f32_output = true;
+    EXPECT_EQ(broken(config, problem), "f32_results_fit") << config;
+  }
+  EXPECT_EQ(broken("sm90_ws:w2.pp1.m128.n192.s2.ps1", problem), "legal");
+  EXPECT_EQ(broken("sm90_ws:w2.pp1.m128.n160.e1.s2.ps1", problem), "legal");
+}
+
 TEST(Sm80Mma, LoadsElementByElementWhatNothingElseReads) {
   Problem problem = problem_of(128, 128, 128);
   EXPECT_EQ(broken("sm80_mma:s2.l1", problem), "elements_are_for_the_rest");
