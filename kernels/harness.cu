@@ -15,7 +15,6 @@ namespace {
 
 using namespace gemmsmith_kernels;
 
-constexpr int kTypeF32 = 2;
 constexpr int kThreads = 256;
 constexpr int kWarpSize = 32;
 
@@ -58,12 +57,12 @@ __device__ float from_bits16(Bits16 bits, int type) {
 }
 
 __device__ float load(const void* data, long long offset, int type) {
-  if (type == kTypeF32) return static_cast<const float*>(data)[offset];
+  if (type == kElementF32) return static_cast<const float*>(data)[offset];
   return from_bits16(static_cast<const Bits16*>(data)[offset], type);
 }
 
 __device__ void store(void* data, long long offset, int type, float value) {
-  if (type == kTypeF32) {
+  if (type == kElementF32) {
     static_cast<float*>(data)[offset] = value;
   } else {
     static_cast<Bits16*>(data)[offset] = to_bits16(value, type);
@@ -90,15 +89,21 @@ __device__ float random_normal(Word bits) {
   return sqrtf(-2.0f * logf(u)) * cospif(2.0f * v);
 }
 
-__device__ bool is_nan(Bits16 bits, int type) {
-  return (bits & 0x7fff) > (type == kElementF16 ? 0x7c00 : 0x7f80);
+__device__ bool is_nan(unsigned bits, int type) {
+  if (type == kElementF32) return (bits & 0x7fffffffu) > 0x7f800000u;
+  return (bits & 0x7fffu) > (type == kElementF16 ? 0x7c00u : 0x7f80u);
+}
+
+__device__ unsigned load_bits(const void* data, long long offset, int type) {
+  if (type == kElementF32) return static_cast<const unsigned*>(data)[offset];
+  return static_cast<const Bits16*>(data)[offset];
 }
 
 // What a check of exact results accepts: the same bits, two zeros of either sign (the order of a
 // sum decides the sign of its zero), or two NaNs (payloads are not part of the arithmetic).
-__device__ bool same_value(Bits16 x, Bits16 y, int type) {
+__device__ bool same_value(unsigned x, unsigned y, int type) {
   if (x == y) return true;
-  if (((x | y) & 0x7fff) == 0) return true;
+  if (((x | y) & (type == kElementF32 ? 0x7fffffffu : 0x7fffu)) == 0) return true;
   return is_nan(x, type) && is_nan(y, type);
 }
 
@@ -153,22 +158,22 @@ extern "C" __global__ void fill_integers(void* data, Matrices shape, int type, i
 }
 
 // One 16-bit pattern in `words` consecutive words: poison, NaN or a canary. 0x7fff is a NaN as f16
-// and as bf16.
+// and as bf16, and twice so as f32.
 extern "C" __global__ void fill_pattern(Bits16* data, long long words, Bits16 pattern) {
   for (long long i = thread_index(); i < words; i += thread_count()) data[i] = pattern;
 }
 
-// Counts elements that differ between two 16-bit matrices, or batches, of one shape. report =
+// Counts elements that differ between two matrices, or batches, of one shape. report =
 // {count, the count of elements before the first}, which the caller sets to {0, ~0} before.
 // bitwise != 0 demands the same bits (determinism); else same_value above decides.
-extern "C" __global__ void compare_exact(const Bits16* actual, const Bits16* expected,
-                                         Matrices shape, int type, int bitwise, Word* report) {
+extern "C" __global__ void compare_exact(const void* actual, const void* expected, Matrices shape,
+                                         int type, int bitwise, Word* report) {
   Word count = 0;
   Word first = ~0ull;
   for (long long i = thread_index(); i < count_of(shape); i += thread_count()) {
     const long long offset = offset_of(shape, i);
-    const Bits16 x = actual[offset];
-    const Bits16 y = expected[offset];
+    const unsigned x = load_bits(actual, offset, type);
+    const unsigned y = load_bits(expected, offset, type);
     if (bitwise != 0 ? x == y : same_value(x, y, type)) continue;
     if (count++ == 0) first = static_cast<Word>(i);
   }
@@ -198,16 +203,18 @@ __device__ bool is_element(const Matrices& shape, long long offset) {
 }
 
 // Counts words of buffer[0 .. words) that lie outside the matrices starting at word `offset` and no
-// longer hold the pattern: padding between rows and matrices, and the bands before and after.
+// longer hold the pattern: padding between rows and matrices, and the bands before and after. An
+// element has 2^word_shift words.
 // report = {count, index into buffer of the first}, set to {0, ~0} before.
 extern "C" __global__ void check_guard(const Bits16* buffer, long long words, long long offset,
-                                       Matrices shape, Bits16 pattern, Word* report) {
+                                       Matrices shape, int word_shift, Bits16 pattern,
+                                       Word* report) {
   Word count = 0;
   Word first = ~0ull;
   for (long long i = thread_index(); i < words; i += thread_count()) {
     if (buffer[i] == pattern) continue;
     const long long within = i - offset;
-    if (within >= 0 && is_element(shape, within)) continue;
+    if (within >= 0 && is_element(shape, within >> word_shift)) continue;
     if (count++ == 0) first = static_cast<Word>(i);
   }
   add_to_report(report, count, first);

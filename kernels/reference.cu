@@ -14,6 +14,7 @@ constexpr int kTile = 16;
 constexpr int kThreads = kTile * kTile;
 
 __device__ float load(const void* data, i64 offset, int type) {
+  if (type == kElementF32) return static_cast<const float*>(data)[offset];
   const u16 bits = static_cast<const u16*>(data)[offset];
   return type == kElementF16 ? element_to_float<kElementF16>(bits)
                              : element_to_float<kElementBf16>(bits);
@@ -55,12 +56,14 @@ __device__ Sum dot(const Operand& a, const Operand& b, i64 first_row, i64 first_
 
 }  // namespace
 
-// D = alpha * A * B + beta * C. C and D are row-major. type: 0 f16, 1 bf16. double_sum != 0 sums
-// and scales in f64 (then rounds to f32, then to the element). C is not read when beta is 0.
+// D = alpha * A * B + beta * C. C and D are row-major. type, of A and B: 0 f16, 1 bf16; output, of
+// C and D: that or 2 f32. double_sum != 0 sums and scales in f64 (then rounds to f32, then to the
+// element). C is not read when beta is 0.
 extern "C" __global__ void __launch_bounds__(kThreads)
     reference_gemm(const void* a, OperandStrides strides_a, const void* b, OperandStrides strides_b,
                    const void* c, i64 ldc, i64 stride_c, void* d, i64 ldd, i64 stride_d, int m,
-                   int n, int k, int batch, float alpha, float beta, int type, int double_sum) {
+                   int n, int k, int batch, float alpha, float beta, int type, int output,
+                   int double_sum) {
   const i64 tiles_n = ceil_div(n, kTile);
   const i64 tiles = ceil_div(m, kTile) * tiles_n;
   for (i64 index = blockIdx.x; index < tiles * batch; index += gridDim.x) {
@@ -76,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     const i64 col = first_col + threadIdx.x % kTile;
     const bool inside = row < m && col < n;
     const float old =
-        inside && beta != 0.0f ? load(c, matrix * stride_c + row * ldc + col, type) : 0.0f;
+        inside && beta != 0.0f ? load(c, matrix * stride_c + row * ldc + col, output) : 0.0f;
     float value;
     if (double_sum != 0) {
       const double sum = dot<double>(operand_a, operand_b, first_row, first_col, type);
@@ -87,10 +90,13 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       value = alpha * sum;
       if (beta != 0.0f) value += beta * old;
     }
-    if (inside) {
-      static_cast<u16*>(d)[matrix * stride_d + row * ldd + col] =
-          type == kElementF16 ? float_to_element<kElementF16>(value)
-                              : float_to_element<kElementBf16>(value);
+    if (!inside) continue;
+    const i64 place = matrix * stride_d + row * ldd + col;
+    if (output == kElementF32) {
+      static_cast<float*>(d)[place] = value;
+    } else {
+      static_cast<u16*>(d)[place] = output == kElementF16 ? float_to_element<kElementF16>(value)
+                                                          : float_to_element<kElementBf16>(value);
     }
   }
 }

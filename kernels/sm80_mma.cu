@@ -23,13 +23,14 @@
 //   warps_k   a power of two, <= tile_k / 16    threads = 32 * warps_m * warps_n * warps_k <= 1024
 // Dynamic shared memory in bytes: max(ring, staged) with
 //   ring   = stages * (tile_m + tile_n) * tile_k * 2
-//   staged = tile_m * (tile_n + 8) * (warps_k == 1 ? 2 : 4 * warps_k)
+//   staged = tile_m * (tile_n + 8) * (warps_k == 1 && D is not f32 ? 2 : 4 * warps_k)
 // loads 0: cp.async of 16 bytes; needs k contiguous, A, B on 16-byte boundaries and lda, ldb
 // multiples of 8. loads 1: element by element through registers, whatever the layout, base and
 // leading dimension (parts/element_loader.cuh); for small problems. C, D: any address and leading
 // dimension. kBatched 1: a batch of products, whose tiles follow each other; the rules for A and B
-// hold for each matrix. kFused 1: bias and activation follow (parts/activation.cuh). Grid: any
-// number of CTAs up to one a tile; fewer walk the tiles by that stride.
+// hold for each matrix. kFused 1: bias and activation follow (parts/activation.cuh). kOutputType:
+// of C, D and the bias, which is A and B's or, with f32 accumulators, f32. Grid: any number of CTAs
+// up to one a tile; fewer walk the tiles by that stride.
 
 #include "config.cuh"
 #include "parts/activation.cuh"
@@ -73,6 +74,9 @@ static_assert(kSteps >= 1 && kSteps * kMmaK * kWarpsK == kTileK, "warps_k must d
 static_assert((kSteps & (kSteps - 1)) == 0, "a warp's k steps must be a power of two");
 static_assert(kStages >= 2, "a ring needs two stages");
 static_assert(kThreads <= 1024, "a CTA has at most 1024 threads");
+static_assert(kOutputType == kElementType ||
+                  (kOutputType == kElementF32 && kAccumulatorType == kAccumulatorF32),
+              "D has its operands' type, or that of f32 accumulators");
 
 // Two sets of fragments hide ldmatrix behind mma.sync, where the registers allow (40: addresses and
 // the like); beyond that a spill would cost more.
@@ -370,9 +374,11 @@ struct Scale {
 
 // The CTA's tile of C and D, and what fused kernels do to its elements last.
 struct OutputTile {
-  const u16* c;
-  u16* d;
-  const u16* bias;
+  using Element = Storage<kOutputType>;
+
+  const Element* c;
+  Element* d;
+  const Element* bias;
   int activation;
   i64 ldc;
   i64 ldd;
@@ -383,19 +389,19 @@ struct OutputTile {
       : activation(args.activation), ldc(args.ldc), ldd(args.ldd) {
     const i64 row = static_cast<i64>(tile.m) * kTileM;
     const i64 col = static_cast<i64>(tile.n) * kTileN;
-    c = static_cast<const u16*>(args.c) + row * ldc + col;
-    d = static_cast<u16*>(args.d) + row * ldd + col;
-    bias = args.bias == nullptr ? nullptr : static_cast<const u16*>(args.bias) + col;
+    c = static_cast<const Element*>(args.c) + row * ldc + col;
+    d = static_cast<Element*>(args.d) + row * ldd + col;
+    bias = args.bias == nullptr ? nullptr : static_cast<const Element*>(args.bias) + col;
     rows = args.m - static_cast<int>(row) < kTileM ? args.m - static_cast<int>(row) : kTileM;
     cols = args.n - static_cast<int>(col) < kTileN ? args.n - static_cast<int>(col) : kTileN;
   }
 
   __device__ __forceinline__ float c_or_zero(int row, int col) const {
     if (row >= rows || col < 0 || col >= cols) return 0.0f;
-    return element_to_float<kElementType>(c[row * ldc + col]);
+    return storage_to_float<kOutputType>(c[row * ldc + col]);
   }
   __device__ __forceinline__ float bias_or_zero(int col) const {
-    return col >= 0 && col < cols ? element_to_float<kElementType>(bias[col]) : 0.0f;
+    return col >= 0 && col < cols ? storage_to_float<kOutputType>(bias[col]) : 0.0f;
   }
   // Bias and activation of neighbours in a row, the first of which is in column `col`.
   template <int kCount>
@@ -506,9 +512,10 @@ __device__ __forceinline__ void stage_any(const Tile& tile, const Warp& warp, u1
 }
 
 // One slice of k: the results are final in registers, so they are scaled and rounded before
-// staging.
+// staging. A template, so that kernels with an f32 D never see its body.
+template <class Output>
 __device__ __forceinline__ void store_rounded(const Tile& tile, const Warp& warp, u16* staged,
-                                              const OutputTile& out, const Scale& scale) {
+                                              const Output& out, const Scale& scale) {
   const RowShift shift = row_shift(out.d, out.ldd);
   if (scale.beta == 0.0f && !shift.any()) {
     stage_aligned(tile, warp, staged, out, scale.alpha);
@@ -551,6 +558,37 @@ __device__ __forceinline__ uint4 pack_chunk(const float (&sum)[kChunkElements]) 
       pack_elements<kElementType>(sum[4], sum[5]), pack_elements<kElementType>(sum[6], sum[7]));
 }
 
+// A finished chunk in D's type, until it is stored.
+template <class Element>
+struct FinishedChunk {
+  uint4 packed;
+
+  __device__ __forceinline__ void set(const float (&sum)[kChunkElements]) {
+    packed = pack_chunk(sum);
+  }
+  __device__ __forceinline__ void store(u16* to) const { store_global(to, packed); }
+};
+template <>
+struct FinishedChunk<float> {
+  float value[kChunkElements];
+
+  __device__ __forceinline__ void set(const float (&sum)[kChunkElements]) {
+#pragma unroll
+    for (int i = 0; i < kChunkElements; ++i) value[i] = sum[i];
+  }
+  __device__ __forceinline__ void store(float* to) const { store_floats(to, value); }
+};
+
+// As store_chunk(), rounding.
+__device__ __forceinline__ void store_sum(u16* row, int col, int cols,
+                                          const float (&sum)[kChunkElements]) {
+  store_chunk(row, col, cols, pack_chunk(sum));
+}
+__device__ __forceinline__ void store_sum(float* row, int col, int cols,
+                                          const float (&sum)[kChunkElements]) {
+  store_chunk(row, col, cols, sum);
+}
+
 // Sums and stores where no chunk needs a thought: no shifts, whole chunks, no C. As in
 // store_whole_chunks, reads come before stores.
 __device__ __forceinline__ void store_sums(const float* staged, const OutputTile& out,
@@ -564,10 +602,10 @@ __device__ __forceinline__ void store_sums(const float* staged, const OutputTile
   const int col = (thread - first * kPerRow) * kChunkElements;
   if (first >= kRowsPerPass || col >= out.cols) return;
   const int offset = first * staged_pitch(kTileN) + col;
-  u16* const to = out.d + first * out.ldd + col;
+  OutputTile::Element* const to = out.d + first * out.ldd + col;
 #pragma unroll 1
   for (int start = 0; start < kPasses; start += kBatch) {
-    uint4 chunks[kBatch];
+    FinishedChunk<OutputTile::Element> chunks[kBatch];
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
       const int row = (start + i) * kRowsPerPass;
@@ -577,18 +615,18 @@ __device__ __forceinline__ void store_sums(const float* staged, const OutputTile
 #pragma unroll
       for (int j = 0; j < kChunkElements; ++j) sum[j] *= alpha;
       out.finish(col, sum);
-      chunks[i] = pack_chunk(sum);
+      chunks[i].set(sum);
     }
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
       const int row = (start + i) * kRowsPerPass;
-      if (first + row < out.rows) store_global(to + row * out.ldd, chunks[i]);
+      if (first + row < out.rows) chunks[i].store(to + row * out.ldd);
     }
   }
 }
 
 // Several slices of k: each stages its f32 partial tile, and whoever copies a chunk out adds them
-// up.
+// up. One slice is staged so, too, where D is f32.
 __device__ __forceinline__ void store_summed(const Tile& tile, const Warp& warp, float* staged,
                                              const OutputTile& out, const Scale& scale) {
   const RowShift shift = row_shift(out.d, out.ldd);
@@ -624,8 +662,19 @@ __device__ __forceinline__ void store_summed(const Tile& tile, const Warp& warp,
       }
     }
     out.finish(col, sum);
-    store_chunk(out.d + row * out.ldd, col, out.cols, pack_chunk(sum));
+    store_sum(out.d + row * out.ldd, col, out.cols, sum);
   });
+}
+
+template <class Output>
+__device__ __forceinline__ void store_tile(const Tile& tile, const Warp& warp,
+                                           unsigned char* shared, const Output& out,
+                                           const Scale& scale) {
+  if constexpr (kWarpsK == 1 && kOutputType != kElementF32) {
+    store_rounded(tile, warp, reinterpret_cast<u16*>(shared), out, scale);
+  } else {
+    store_summed(tile, warp, reinterpret_cast<float*>(shared), out, scale);
+  }
 }
 
 }  // namespace
@@ -648,7 +697,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
 
   if constexpr (kLoads == 0) {
     if (args.prefetch_k_tiles > 0) {
-      prefetch_operands(matrix_args<kBatched == 1>(args, coord.matrix), coord);
+      prefetch_operands(matrix_args<kBatched == 1, kOutputType>(args, coord.matrix), coord);
     }
   }
   wait_for_predecessor();
@@ -659,7 +708,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
 
   u32 index = blockIdx.x;
   while (true) {
-    const GemmArgs& own = matrix_args<kBatched == 1>(args, coord.matrix);
+    const GemmArgs& own = matrix_args<kBatched == 1, kOutputType>(args, coord.matrix);
     TileLoader loader(own, coord);
     fill_ring(loader, ring, k_tiles, args.k);
     let_successor_start();
@@ -679,12 +728,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
     }
 
     __syncthreads();  // the last fragments have been read: the ring's memory is free for staging
-    const OutputTile out(own, coord);
-    if constexpr (kWarpsK == 1) {
-      store_rounded(tile, warp, reinterpret_cast<u16*>(shared), out, scale);
-    } else {
-      store_summed(tile, warp, reinterpret_cast<float*>(shared), out, scale);
-    }
+    store_tile(tile, warp, shared, OutputTile(own, coord), scale);
 
     index += gridDim.x;
     if (index >= tiles) break;

@@ -33,7 +33,7 @@
 // - Multicast parts of an operand with k contiguous: tile_m / cluster_n or tile_n / cluster_m are
 //   multiples of 8.
 // - B with n contiguous: W, the largest of 64, 32, 16 that divides tile_n, divides C.
-// - kEpilogue 0: n and ldd are multiples of 8, D's base 16-byte aligned.
+// - kEpilogue 0: n and ldd are multiples of 8 (of 4 where D is f32), D's base 16-byte aligned.
 // - kSplit: cluster_m * cluster_n == 1, not pingpong, one tile a CTA (not persistent), split_k CTAs
 //   a tile; kEpilogue has no effect. 1: split_k 2..16 (above 8 non-portable). 2: split_k 2..32, all
 //   CTAs on the device at once, a workspace of tiles * split_k * tile_m * tile_n accumulators and
@@ -45,8 +45,8 @@
 //   + 16 * stages
 //   + consumers * (kSplit == 1 ? split_k * ceil(R * C / 8 / split_k) * 2048
 //                  : kSplit == 2 ? 0
-//                  : kEpilogue == 0 ? (C > 64 ? 2 : 1) * min(C, 64) * 128
-//                  : C >= 64 ? 8192 : 0)
+//                  : kEpilogue == 0 ? (C > X ? 2 : 1) * min(C, X) * 8192 / X
+//                  : C >= X ? 8192 : 0), X the columns of D in 128 bytes: 64, or 32 of f32
 //
 // kBatched 1: a batch of products, whose tiles follow each other (parts/tile_order.cuh); "tiles"
 // below are all of them. The tensor maps then have the matrices as a third dimension, with a box of
@@ -57,6 +57,8 @@
 // 1 (a tile's last rows may be the next group's), no clusters and no split.
 //
 // kFused 1: bias and activation follow (parts/epilogue.cuh), as the arguments say. Not with groups.
+//
+// kOutputType: of C, D and the bias, which is A and B's or, with f32 accumulators, f32.
 //
 // Grid: at most one cluster a cluster-sized block of tiles, so that every CTA has a tile. kSplit 2:
 // tiles x split_k, so that CTAs that read the same k range follow each other.
@@ -69,8 +71,9 @@
 //     {m, k}, box {64, 64 / cluster_n}, 128-byte swizzle
 //   B {k, n}, stride ldb, box {64, tile_n / cluster_m}, 128-byte swizzle; or, with n contiguous,
 //     {n, k}, box {W, 64 / cluster_m}, swizzled over the box's row
-//   D {n, m}, stride ldd, box {X, 64}, X the largest of 64, 32, 16, 8 that divides C, swizzled over
-//     the box's row: 128, 64, 32 bytes, none. May be zero when kEpilogue == 1 or kSplit > 0.
+//   D {n, m}, stride ldd, box {X, 64}, X the largest of 64, 32, 16, 8 (of f32: 32, 16, 8) that
+//     divides C, swizzled over the box's row: 128, 64, 32 bytes, none. May be zero when kEpilogue
+//     == 1 or kSplit > 0.
 #include "config.cuh"
 #include "parts/args.cuh"
 #include "parts/epilogue.cuh"
@@ -141,8 +144,8 @@ using SlabB = OperandSlab<kAlongKB == 1, kTileN, kClusterM, kDimensionsB>;
 constexpr u32 kStageBytes = kSlabs * (SlabA::kBytes + SlabB::kBytes);
 constexpr u32 kStagingOffset = kStages * kStageBytes;
 constexpr u32 kStagingBytes = kSplit > 0 ? 0  // of one consumer
-                              : kStagesD ? store_staging_bytes(kColumns)
-                                         : store_rows_bytes(kColumns);
+                              : kStagesD ? store_staging_bytes<kOutputType>(kColumns)
+                                         : store_rows_bytes<kOutputType>(kColumns);
 constexpr u32 kBarrierOffset = kStagingOffset + kConsumers * kStagingBytes;
 constexpr u32 kExchangeOffset = kBarrierOffset + 16 * kStages;
 
@@ -155,6 +158,8 @@ static_assert(kAlongKB == 1 || kColumns % SlabB::kBlock == 0,
 static_assert(!kPingpong || kConsumers == 2, "pingpong takes two consumers");
 static_assert(kSplit == 0 || (!kMulticast && !kPingpong),
               "split-K takes the cluster, or the whole grid, for itself");
+static_assert(kOutputType == kElementType || (kOutputType == kElementF32 && !kF16Accumulator),
+              "D has its operands' type, or that of f32 accumulators");
 static_assert(kGrouped == 0 || kFused == 0, "groups are not finished by an epilogue");
 static_assert(kGrouped == 0 || (kBatched == 0 && kSplit == 0 && !kMulticast && kEpilogue == 1),
               "groups are stored by rows, without clusters, splits and batches");
@@ -457,11 +462,11 @@ __device__ __forceinline__ auto output_of(const GemmArgs& args, const Place& pla
                                           SomeWalk& walk) {
   if constexpr (kGrouped == 1) {
     const GroupTile found = walk.tile(args);
-    return Output<GemmArgs>{found.tile, group_args(args, found)};
+    return Output<GemmArgs>{found.tile, group_args<kOutputType>(args, found)};
   } else {
     const TileCoord tile = walk.tile(args, place);
-    using Own = decltype(matrix_args<kBatched == 1>(args, 0));
-    return Output<Own>{tile, matrix_args<kBatched == 1>(args, tile.matrix)};
+    using Own = decltype(matrix_args<kBatched == 1, kOutputType>(args, 0));
+    return Output<Own>{tile, matrix_args<kBatched == 1, kOutputType>(args, tile.matrix)};
   }
 }
 
@@ -518,7 +523,7 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
       }
     }
     if constexpr (kSplit == 2) {
-      split_through_workspace<kElementType, kColumns / 8>(
+      split_through_workspace<kOutputType, kColumns / 8>(
           own, finish, walk.index * kConsumers + consumer, static_cast<int>(place.rank), row,
           column, blocks);
       return;  // its only tile; without this the accumulators would live on beside what is read
@@ -531,18 +536,18 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
       split_send<kColumns / 8>(shares, rank, exchange, blocks);
       cluster_arrive();
       cluster_wait();  // everything has been sent
-      split_reduce_and_store<kElementType, kColumns / 8>(own, finish, shares, rank, row, column,
-                                                         exchange);
+      split_reduce_and_store<kOutputType, kColumns / 8>(own, finish, shares, rank, row, column,
+                                                        exchange);
     } else {
 #pragma unroll
       for (int i = 0; i < kRowBlocks; ++i) {
         if constexpr (kStagesD) {
-          store_block_tma<kElementType, kColumns, kDimensions>(
+          store_block_tma<kOutputType, kColumns, kDimensions>(
               own, map_d, finish, row + 64 * i, column, tile.matrix, staging,
               kStagingBarrier + consumer, blocks[i]);
         } else {
-          store_block_rows<kElementType, kColumns>(own, finish, row + 64 * i, column,
-                                                   staging.address, blocks[i]);
+          store_block_rows<kOutputType, kColumns>(own, finish, row + 64 * i, column,
+                                                  staging.address, blocks[i]);
         }
       }
     }

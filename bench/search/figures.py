@@ -85,6 +85,8 @@ def print_counterparts(splits):
           "best of the first, where there is one | of 4 | of 16 |")
     print("|---" * 8 + "|")
     for split in splits:
+        if (split, "problems") not in found:
+            continue  # the library was not asked there
         counts = [f"{found[split, name]:.0f}" for name in ("problems", "problems_without")]
         means = [f"{found[split, name]:.1f}" for name in ("answers", "counterparts")]
         shares = [f"{found[split, f'found@{n}']:.4f}" for n in (1, 4, 16)]

@@ -164,7 +164,7 @@ typedef struct {
   uint32_t size;        /* sizeof(gemmsmithProblem_t) */
   int32_t transa;       /* gemmsmithOperation_t */
   int32_t transb;       /* gemmsmithOperation_t */
-  int32_t type;         /* gemmsmithDataType_t of A, B, C and D */
+  int32_t type;         /* gemmsmithDataType_t of A and B; of C and D, see output */
   int32_t compute_type; /* gemmsmithComputeType_t */
   int32_t pointer_mode; /* gemmsmithPointerMode_t */
   int64_t m;            /* 0 to 2^31 - 1, as n and k */
@@ -282,8 +282,8 @@ GEMMSMITH_API gemmsmithStatus_t gemmsmithMatmul(gemmsmithHandle_t handle,
  * group may have no columns, and columns behind the last end are not touched. Ends that break this
  * give wrong results, but never touch memory beyond B, C and D.
  *
- * transb must be GEMMSMITH_OP_N, stride_b, stride_c and stride_d 0; there are no epilogues, no f32
- * output and no workspace. Only a plan table's kernels can do this: GEMMSMITH_STATUS_NOT_SUPPORTED
+ * transb must be GEMMSMITH_OP_N, stride_b, stride_c and stride_d 0; there are no epilogues
+ * and no workspace. Only a plan table's kernels can do this: GEMMSMITH_STATUS_NOT_SUPPORTED
  * where the table has none for the problem. One plan serves all n up to the next power of two. */
 GEMMSMITH_API gemmsmithStatus_t gemmsmithGroupedMatmul(
     gemmsmithHandle_t handle, const gemmsmithProblem_t* problem, const void* alpha, const void* A,

@@ -11,7 +11,7 @@ extern "C" __global__ void __launch_bounds__(kNaiveThreads)
   const Position p = naive_position(args);
   if (!p.inside) return;
   const int matrix = naive_matrix(args);
-  const GemmArgs own = matrix_args<true>(args, matrix);
+  const GemmArgs own = matrix_args<true, kOutputType>(args, matrix);
   const bool last = matrix == args.batch - 1 && p.row == args.m - 1 && p.col == args.n - 1;
   naive_store(own, p.row, p.col, naive_dot(own, p.row, p.col, last ? args.k - 1 : args.k));
 }

@@ -2,8 +2,8 @@
 // available) and by src/plan (host), so it uses built-in types only and both see one layout.
 //
 // The problem is D[m][n] = alpha * sum_k A[m][k] * B[k][n] + beta * C[m][n], C and D row-major
-// (element (i, j) at i * ld + j); fused kernels add bias[n] and apply an activation. Offsets are
-// formed in 64 bits.
+// (element (i, j) at i * ld + j) and of one type, A and B's or f32; fused kernels add bias[n] and
+// apply an activation. Offsets are formed in 64 bits.
 #pragma once
 
 namespace gemmsmith_kernels {
@@ -66,8 +66,8 @@ struct GemmArgs {
   // Of grouped kernels: where each group's rows of A, C and D end; m is the rows of all.
   const int* group_ends;
   int prefetch_k_tiles;  // of the first tile, asked of L2 before the predecessor has finished
-  // Of fused kernels: an Activation, and one element for each column of D or null. No padding:
-  // exported libraries hold this as bytes.
+  // Of fused kernels: an Activation, and one element of D's type for each of its columns or null.
+  // No padding: exported libraries hold this as bytes.
   int activation;
   const void* bias;
 };

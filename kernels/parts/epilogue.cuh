@@ -31,7 +31,7 @@ __device__ __forceinline__ auto load_epilogue(const GemmArgs& args) {
 template <int kElement>
 __device__ __forceinline__ void load_bias(const GemmArgs& args, int column, float& low,
                                           float& high) {
-  const u16* const bias = static_cast<const u16*>(args.bias) + column;
+  const Storage<kElement>* const bias = static_cast<const Storage<kElement>*>(args.bias) + column;
   low = load_c<kElement>(bias, column < args.n);
   high = load_c<kElement>(bias + 1, column + 1 < args.n);
 }

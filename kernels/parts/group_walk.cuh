@@ -110,10 +110,11 @@ class GroupWalk {
 };
 
 // The arguments of one group's product, as far as its epilogue looks at them.
+template <int kOutput>
 __device__ __forceinline__ GemmArgs group_args(const GemmArgs& args, const GroupTile& at) {
   GemmArgs own = args;
-  own.c = static_cast<const u16*>(args.c) + at.first_row * args.ldc;
-  own.d = static_cast<u16*>(args.d) + at.first_row * args.ldd;
+  own.c = static_cast<const Storage<kOutput>*>(args.c) + at.first_row * args.ldc;
+  own.d = static_cast<Storage<kOutput>*>(args.d) + at.first_row * args.ldd;
   own.m = at.rows;
   return own;
 }

@@ -49,10 +49,11 @@ __device__ inline void naive_store(const GemmArgs& args, int row, int col, float
   const float beta = args.beta_device != nullptr ? *args.beta_device : args.beta;
   float value = alpha * sum;
   if (beta != 0.0f) {
-    const u16 c = static_cast<const u16*>(args.c)[row * args.ldc + col];
-    value += beta * element_to_float<kElementType>(c);
+    const auto c = static_cast<const Storage<kOutputType>*>(args.c)[row * args.ldc + col];
+    value += beta * storage_to_float<kOutputType>(c);
   }
-  static_cast<u16*>(args.d)[row * args.ldd + col] = float_to_element<kElementType>(value);
+  static_cast<Storage<kOutputType>*>(args.d)[row * args.ldd + col] =
+      float_to_storage<kOutputType>(value);
 }
 
 }  // namespace gemmsmith_kernels

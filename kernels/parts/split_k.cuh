@@ -87,7 +87,7 @@ template <int kElement, int kBlockGroups, class Finish>
 __device__ __forceinline__ void split_reduce_and_store(const GemmArgs& args, Finish finish,
                                                        Shares shares, int rank, int row, int column,
                                                        u32 exchange) {
-  const bool aligned = pairs_are_aligned(args);
+  const bool aligned = pairs_are_aligned<kElement>(args);
   const u32 thread = threadIdx.x % 128;
   const int lane = static_cast<int>(thread % 32);
   row += static_cast<int>(16 * (thread / 32)) + lane / 4;
@@ -107,12 +107,10 @@ __device__ __forceinline__ void split_reduce_and_store(const GemmArgs& args, Fin
       for (int i = 0; i < 4; ++i) sum[i] += part[i];
       address += slot_bytes;
     }
-    u32 pairs[2];
     const int at_row = row + 64 * (group / kBlockGroups);
     const int at_column = column + 8 * (group % kBlockGroups);
     if (!finish.identity()) finish_group<kElement>(args, finish, at_row, at_column, sum);
-    round_group<kElement>(sum, pairs);
-    store_group(args, aligned, at_row, at_column, pairs);
+    round_and_store_group<kElement>(args, aligned, at_row, at_column, sum);
   }
 }
 

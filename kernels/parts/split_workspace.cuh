@@ -147,7 +147,7 @@ struct ShareTarget {
 template <int kElement, int kBlockGroups, int kAtOnce, int kRanks, class Parts, class Finish>
 __device__ __forceinline__ void add_up_and_store(const GemmArgs& args, const Parts& parts,
                                                  const ShareTarget<Finish>& target) {
-  const bool aligned = pairs_are_aligned(args);
+  const bool aligned = pairs_are_aligned<kElement>(args);
 #pragma unroll 1
   for (int group = target.first; group < target.last; group += kAtOnce) {
     float sums[kAtOnce][4] = {};
@@ -175,11 +175,9 @@ __device__ __forceinline__ void add_up_and_store(const GemmArgs& args, const Par
       const int block = (group + i) / kBlockGroups;
       const int row = target.row + 64 * block;
       const int column = target.column + 8 * (group + i - block * kBlockGroups);
-      u32 pairs[2];
       if (!target.finish.identity())
         finish_group<kElement>(args, target.finish, row, column, sums[i]);
-      round_group<kElement>(sums[i], pairs);
-      store_group(args, aligned, row, column, pairs);
+      round_and_store_group<kElement>(args, aligned, row, column, sums[i]);
     }
   }
 }

@@ -9,6 +9,9 @@
 //   global   |. . . x x x x x|x x x x x x x x|x x . . . . . .|     x: the tile's row, shift 3
 //   staged   |. . . x x x x x|x x x x x x x x|x x . . . . . .|     |: 16-byte boundaries
 //
+// An f32 D is staged as f32 in the same way: a chunk of 8 elements is 32 bytes then, on a boundary
+// of 32 bytes, and two stores.
+//
 // The row pitch is tile_n + 8 elements: room for the shift, and an odd number of 16-byte units (for
 // tile_n % 16 == 0), so that the 8 rows a fragment covers lie in different banks.
 #pragma once
@@ -33,8 +36,9 @@ struct RowShift {
   __device__ __forceinline__ bool any() const { return (first | per_row) != 0; }
 };
 
-__device__ __forceinline__ RowShift row_shift(const u16* tile, i64 ld) {
-  return {static_cast<u32>(reinterpret_cast<u64>(tile) / sizeof(u16)) % kChunkElements,
+template <class Element>
+__device__ __forceinline__ RowShift row_shift(const Element* tile, i64 ld) {
+  return {static_cast<u32>(reinterpret_cast<u64>(tile) / sizeof(Element)) % kChunkElements,
           static_cast<u32>(ld) % kChunkElements};
 }
 
@@ -49,7 +53,7 @@ __device__ __forceinline__ uint4 load_staged(const void* staged) {
   return chunk;
 }
 
-__device__ __forceinline__ void store_global(u16* to, const uint4& chunk) {
+__device__ __forceinline__ void store_global(void* to, const uint4& chunk) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
                :
                : "l"(to), "r"(chunk.x), "r"(chunk.y), "r"(chunk.z), "r"(chunk.w)
@@ -71,7 +75,31 @@ __device__ __forceinline__ void store_chunk(u16* row, int col, int cols, const u
   }
 }
 
-// Calls use(row, col, offset) for every 16-byte chunk of the tile's first `rows` rows: col is the
+// The same of a chunk of f32.
+__device__ __forceinline__ void store_floats(float* to, const float (&chunk)[kChunkElements]) {
+#pragma unroll
+  for (int i = 0; i < kChunkElements; i += 4) {
+    asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(to + i), "f"(chunk[i]), "f"(chunk[i + 1]), "f"(chunk[i + 2]),
+                   "f"(chunk[i + 3])
+                 : "memory");
+  }
+}
+
+__device__ __forceinline__ void store_chunk(float* row, int col, int cols,
+                                            const float (&chunk)[kChunkElements]) {
+  if (col >= 0 && col + kChunkElements <= cols) {
+    store_floats(row + col, chunk);
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < kChunkElements; ++i) {
+    if (col + i >= 0 && col + i < cols) row[col + i] = chunk[i];
+  }
+}
+
+// Calls use(row, col, offset) for every chunk of the tile's first `rows` rows: col is the
 // chunk's first column and offset its place in a staged plane, in elements. Neighbouring threads
 // take neighbouring chunks. A shifted row has one chunk more.
 template <int kTileM, int kTileN, int kThreads, bool kShifted, typename Use>

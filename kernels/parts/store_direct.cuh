@@ -8,12 +8,14 @@
 
 namespace gemmsmith_kernels {
 
-// True when every pair of columns that starts at an even column is 4-byte aligned in D.
+// True when every pair of columns that starts at an even column can be stored at once.
+template <int kElement>
 __device__ __forceinline__ bool pairs_are_aligned(const GemmArgs& args) {
-  return (args.ldd & 1) == 0 && (reinterpret_cast<u64>(args.d) & 3) == 0;
+  constexpr u64 kPairBytes = 2 * sizeof(Storage<kElement>);
+  return (args.ldd & 1) == 0 && (reinterpret_cast<u64>(args.d) & (kPairBytes - 1)) == 0;
 }
 
-// Stores one finished group: `row`, `column` are those of the thread's first value.
+// Stores one finished and rounded group: `row`, `column` are those of the thread's first value.
 __device__ __forceinline__ void store_group(const GemmArgs& args, bool aligned, int row, int column,
                                             const u32 (&pairs)[2]) {
 #pragma unroll
@@ -30,20 +32,48 @@ __device__ __forceinline__ void store_group(const GemmArgs& args, bool aligned, 
   }
 }
 
+// The same of an f32 D: the four lanes of a row write 32 bytes of it.
+__device__ __forceinline__ void store_group_f32(const GemmArgs& args, bool aligned, int row,
+                                                int column, const float (&values)[4]) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int i = row + 8 * half;
+    if (i >= args.m || column >= args.n) continue;
+    float* const d = static_cast<float*>(args.d) + i * args.ldd + column;
+    if (aligned && column + 1 < args.n) {
+      *reinterpret_cast<float2*>(d) = make_float2(values[2 * half], values[2 * half + 1]);
+    } else {
+      d[0] = values[2 * half];
+      if (column + 1 < args.n) d[1] = values[2 * half + 1];
+    }
+  }
+}
+
+// Rounds one finished group to D's type and stores it.
+template <int kElement>
+__device__ __forceinline__ void round_and_store_group(const GemmArgs& args, bool aligned, int row,
+                                                      int column, const float (&values)[4]) {
+  if constexpr (kElement == kElementF32) {
+    store_group_f32(args, aligned, row, column, values);
+  } else {
+    u32 pairs[2];
+    round_group<kElement>(values, pairs);
+    store_group(args, aligned, row, column, pairs);
+  }
+}
+
 // Groups kFirst .. kLast - 1 of a warpgroup's block; `row`, `column` are those of the thread's
 // first value in group 0.
 template <int kElement, int kFirst, int kLast, class Finish, class Accumulator, int kCount>
 __device__ __forceinline__ void store_groups_direct(const GemmArgs& args, Finish finish, int row,
                                                     int column, Accumulator (&block)[kCount]) {
   finish_groups<kElement, kLast - kFirst, kLast>(args, finish, row, column, kFirst, block);
-  const bool aligned = pairs_are_aligned(args);
+  const bool aligned = pairs_are_aligned<kElement>(args);
 #pragma unroll
   for (int group = kFirst; group < kLast; ++group) {
     float values[4];
-    u32 pairs[2];
     fragment_group(block, group, values);
-    round_group<kElement>(values, pairs);
-    store_group(args, aligned, row, column + 8 * group, pairs);
+    round_and_store_group<kElement>(args, aligned, row, column + 8 * group, values);
   }
 }
 

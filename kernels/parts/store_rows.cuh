@@ -9,12 +9,14 @@
 //   staged words     |0 1|2 3|4 5| ... |62 63|
 //   row at odd element: 0|1 2|3 4|5 ... 62|63
 //
-// Columns beyond the last multiple of 64 are few and go straight from registers.
+// Columns beyond the last multiple of 64 are few and go straight from registers. An f32 D:
+// store_rows_f32.cuh.
 #pragma once
 
 #include "parts/args.cuh"
 #include "parts/stmatrix.cuh"
 #include "parts/store_direct.cuh"
+#include "parts/store_rows_f32.cuh"
 #include "parts/types.cuh"
 #include "parts/wgmma_fragment.cuh"
 
@@ -24,8 +26,11 @@ constexpr int kRowChunkColumns = 64;
 constexpr int kRowChunkBytes = 2 * kRowChunkColumns;
 
 // Bytes of staging one warpgroup needs for blocks of `columns` columns.
+template <int kElement>
 __host__ __device__ constexpr int store_rows_bytes(int columns) {
-  return columns >= kRowChunkColumns ? 64 * kRowChunkBytes : 0;
+  constexpr int kChunk = kElement == kElementF32 ? kFloatChunkColumns : kRowChunkColumns;
+  static_assert(kRowChunkBytes == kFloatChunkBytes, "either chunk is 64 rows of 128 bytes");
+  return columns >= kChunk ? 64 * kRowChunkBytes : 0;
 }
 
 // Writes the `row`-th of the warp's staged rows to D[i][column ..]; every lane of the warp calls.
@@ -51,11 +56,11 @@ __device__ __forceinline__ void write_staged_row(const GemmArgs& args, u32 stage
   if (odd && lane == 0 && column < limit) d[column] = static_cast<u16>(word & 0xffffu);
 }
 
-// A warpgroup's 64 x kColumns block whose first element is D[row][column].
+// A warpgroup's 64 x kColumns block of 16-bit elements whose first is D[row][column].
 template <int kElement, int kColumns, class Finish, class Accumulator, int kCount>
-__device__ __forceinline__ void store_block_rows(const GemmArgs& args, Finish finish, int row,
-                                                 int column, u32 staging,
-                                                 Accumulator (&block)[kCount]) {
+__device__ __forceinline__ void store_block_rows_16(const GemmArgs& args, Finish finish, int row,
+                                                    int column, u32 staging,
+                                                    Accumulator (&block)[kCount]) {
   const u32 lane = threadIdx.x % 32;
   const u32 warp = threadIdx.x / 32 % 4;
   const u32 staged = staging + warp * (16 * kRowChunkBytes);
@@ -98,6 +103,18 @@ __device__ __forceinline__ void store_block_rows(const GemmArgs& args, Finish fi
   if constexpr (kDone < kColumns / 8) {
     store_groups_direct<kElement, kDone, kColumns / 8>(args, finish, fragment_row, fragment_column,
                                                        block);
+  }
+}
+
+// A warpgroup's 64 x kColumns block whose first element is D[row][column].
+template <int kElement, int kColumns, class Finish, class Accumulator, int kCount>
+__device__ __forceinline__ void store_block_rows(const GemmArgs& args, Finish finish, int row,
+                                                 int column, u32 staging,
+                                                 Accumulator (&block)[kCount]) {
+  if constexpr (kElement == kElementF32) {
+    store_block_rows_f32<kColumns>(args, finish, row, column, staging, block);
+  } else {
+    store_block_rows_16<kElement, kColumns>(args, finish, row, column, staging, block);
   }
 }
 

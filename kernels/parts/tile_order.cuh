@@ -83,15 +83,15 @@ __device__ __forceinline__ TileCoord tile_of_batch(const GemmArgs& args, u32 ind
   }
 }
 
-// The arguments of one matrix's product. Elements have 2 bytes.
-template <bool kBatched>
+// The arguments of one matrix's product. A and B's elements have 2 bytes.
+template <bool kBatched, int kOutput>
 __device__ __forceinline__ decltype(auto) matrix_args(const GemmArgs& args, int matrix) {
   if constexpr (kBatched) {
     GemmArgs own = args;
     own.a = static_cast<const u16*>(args.a) + matrix * args.stride_a;
     own.b = static_cast<const u16*>(args.b) + matrix * args.stride_b;
-    own.c = static_cast<const u16*>(args.c) + matrix * args.stride_c;
-    own.d = static_cast<u16*>(args.d) + matrix * args.stride_d;
+    own.c = static_cast<const Storage<kOutput>*>(args.c) + matrix * args.stride_c;
+    own.d = static_cast<Storage<kOutput>*>(args.d) + matrix * args.stride_d;
     return own;
   } else {
     return (args);

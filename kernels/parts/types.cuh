@@ -13,11 +13,25 @@ using u32 = unsigned int;
 using u64 = unsigned long long;
 using i64 = long long;
 
-// Values of kElementType and kAccumulatorType in config.cuh.
+// Values of kElementType (of A and B), kOutputType (of C, D and the bias) and kAccumulatorType in
+// config.cuh. kElementF32 is an output's alone.
 constexpr int kElementF16 = 0;
 constexpr int kElementBf16 = 1;
+constexpr int kElementF32 = 2;
 constexpr int kAccumulatorF32 = 0;
 constexpr int kAccumulatorF16 = 1;
+
+// What an element is kept as: its bits, or a float.
+template <int kElement>
+struct StorageOf {
+  using Type = u16;
+};
+template <>
+struct StorageOf<kElementF32> {
+  using Type = float;
+};
+template <int kElement>
+using Storage = typename StorageOf<kElement>::Type;
 
 // One element's bits as f32 (exact).
 template <int kElement>
@@ -64,6 +78,25 @@ __device__ __forceinline__ float low_to_float(u32 pair) {
 template <int kElement>
 __device__ __forceinline__ float high_to_float(u32 pair) {
   return element_to_float<kElement>(static_cast<u16>(pair >> 16));
+}
+
+// What is kept as f32 (exact), and f32 rounded to what is kept.
+template <int kElement>
+__device__ __forceinline__ float storage_to_float(Storage<kElement> stored) {
+  if constexpr (kElement == kElementF32) {
+    return stored;
+  } else {
+    return element_to_float<kElement>(stored);
+  }
+}
+
+template <int kElement>
+__device__ __forceinline__ Storage<kElement> float_to_storage(float value) {
+  if constexpr (kElement == kElementF32) {
+    return value;
+  } else {
+    return float_to_element<kElement>(value);
+  }
 }
 
 __host__ __device__ constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }

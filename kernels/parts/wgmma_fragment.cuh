@@ -53,26 +53,42 @@ __device__ __forceinline__ void fragment_group(const u32 (&registers)[kCount], i
 // hundreds of these are unrolled, and `volatile` keeps them in order, so that few addresses live at
 // a time.
 template <int kElement>
-__device__ __forceinline__ float load_c(const u16* pointer, bool exists) {
-  u16 bits;
-  asm volatile(
-      "{\n"
-      ".reg .pred exists;\n"
-      "setp.ne.b32 exists, %2, 0;\n"
-      "mov.b16 %0, 0;\n"
-      "@exists ld.global.u16 %0, [%1];\n"
-      "}"
-      : "=h"(bits)
-      : "l"(pointer), "r"(static_cast<int>(exists))
-      : "memory");
-  return element_to_float<kElement>(bits);
+__device__ __forceinline__ float load_c(const Storage<kElement>* pointer, bool exists) {
+  if constexpr (kElement == kElementF32) {
+    float value;
+    asm volatile(
+        "{\n"
+        ".reg .pred exists;\n"
+        "setp.ne.b32 exists, %2, 0;\n"
+        "mov.f32 %0, 0f00000000;\n"
+        "@exists ld.global.f32 %0, [%1];\n"
+        "}"
+        : "=f"(value)
+        : "l"(pointer), "r"(static_cast<int>(exists))
+        : "memory");
+    return value;
+  } else {
+    u16 bits;
+    asm volatile(
+        "{\n"
+        ".reg .pred exists;\n"
+        "setp.ne.b32 exists, %2, 0;\n"
+        "mov.b16 %0, 0;\n"
+        "@exists ld.global.u16 %0, [%1];\n"
+        "}"
+        : "=h"(bits)
+        : "l"(pointer), "r"(static_cast<int>(exists))
+        : "memory");
+    return element_to_float<kElement>(bits);
+  }
 }
 
 // beta * C added to one pair of neighbouring columns.
 template <int kElement>
 __device__ __forceinline__ void add_c_pair(const GemmArgs& args, float beta, int row, int column,
                                            float& low, float& high) {
-  const u16* const c = static_cast<const u16*>(args.c) + row * args.ldc + column;
+  const Storage<kElement>* const c =
+      static_cast<const Storage<kElement>*>(args.c) + row * args.ldc + column;
   const bool reads = beta != 0.0f && row < args.m;
   low += beta * load_c<kElement>(c, reads && column < args.n);
   high += beta * load_c<kElement>(c + 1, reads && column + 1 < args.n);
@@ -83,7 +99,7 @@ __device__ __forceinline__ void add_c_pair(const GemmArgs& args, float beta, int
 // related addresses and keep them in registers that the big tiles need for accumulators.
 template <int kElement>
 __device__ __forceinline__ void finish_group(const GemmArgs& args, Scale scale, int row, int column,
-                                            float (&values)[4]) {
+                                             float (&values)[4]) {
   asm volatile("" : "+r"(row), "+r"(column));
 #pragma unroll
   for (int i = 0; i < 4; ++i) values[i] = scale.product(values[i]);
@@ -113,8 +129,8 @@ __device__ __forceinline__ void put_fragment_group(u32 (&registers)[kCount], int
 // jumped over where alpha is 1 and beta 0: code that is run once from cold costs what it fetches,
 // so the common way must not be strewn over branches around this.
 template <int kElement, int kGroups, int kBlockGroups, class Accumulator, int kCount>
-__device__ __forceinline__ void finish_groups(const GemmArgs& args, Scale scale, int row, int column,
-                                             int first, Accumulator (&block)[kCount]) {
+__device__ __forceinline__ void finish_groups(const GemmArgs& args, Scale scale, int row,
+                                              int column, int first, Accumulator (&block)[kCount]) {
   if (scale.identity()) return;
 #pragma unroll
   for (int i = 0; i < kGroups; ++i) {

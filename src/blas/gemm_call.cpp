@@ -8,9 +8,15 @@ namespace {
 constexpr std::int64_t kMostSize = std::numeric_limits<std::int32_t>::max();
 
 Reason check_types(cudaDataType_t a, cudaDataType_t b, cudaDataType_t d, int compute_type) {
-  if (a != b || a != d || (a != CUDA_R_16F && a != CUDA_R_16BF)) return Reason::kTypes;
+  if (a != b || (a != d && d != CUDA_R_32F) || (a != CUDA_R_16F && a != CUDA_R_16BF))
+    return Reason::kTypes;
   if (compute_type == CUBLAS_COMPUTE_32F) return Reason::kNone;
-  return compute_type == CUBLAS_COMPUTE_16F && a == CUDA_R_16F ? Reason::kNone : Reason::kCompute;
+  return compute_type == CUBLAS_COMPUTE_16F && a == CUDA_R_16F && d == a ? Reason::kNone
+                                                                         : Reason::kCompute;
+}
+
+gemmsmithOutput_t output_of(cudaDataType_t d) {
+  return d == CUDA_R_32F ? GEMMSMITH_OUTPUT_32F : GEMMSMITH_OUTPUT_AS_TYPE;
 }
 
 bool is_operation(int value) { return value >= CUBLAS_OP_N && value <= CUBLAS_OP_C; }
@@ -147,7 +153,7 @@ const char* reason_text(Reason reason) {
     case Reason::kPrivate:
       return "made by NVIDIA's own libraries";
     case Reason::kTypes:
-      return "of other types than f16 or bf16 throughout";
+      return "of other types than f16 or bf16, or those with f32 results";
     case Reason::kCompute:
       return "of another compute type";
     case Reason::kAlgorithm:
@@ -179,6 +185,7 @@ GemmCall read_gemm(const RealBlas& real, cublasHandle_t handle, const GemmArgume
   problem.transb = arguments.transb;
   problem.type = arguments.type_a;
   problem.compute_type = arguments.compute_type;
+  problem.output = output_of(arguments.type_c);
   problem.m = arguments.m;
   problem.n = arguments.n;
   problem.k = arguments.k;
@@ -253,6 +260,7 @@ GemmCall read_lt(const RealBlas& real, const LtArguments& arguments) {
   problem.transb = transb;
   problem.type = static_cast<std::int32_t>(a.type);
   problem.compute_type = compute_type;
+  problem.output = output_of(static_cast<cudaDataType_t>(d.type));
   problem.pointer_mode = pointer_mode;
   problem.m = static_cast<std::int64_t>(d.rows);
   problem.n = static_cast<std::int64_t>(d.columns);

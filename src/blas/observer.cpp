@@ -27,8 +27,8 @@ bool is_sampled(std::int64_t call) {
 
 ShapeKey key_of(const GemmCall& call) {
   const gemmsmithProblem_t& p = call.problem;
-  return {p.m,   p.n,      p.k,      call.batch, p.lda,         p.ldb,
-          p.ldd, p.transa, p.transb, p.type,     p.compute_type};
+  return {p.m,   p.n,      p.k,      call.batch, p.lda,          p.ldb,
+          p.ldd, p.transa, p.transb, p.type,     p.compute_type, p.output};
 }
 
 double total_us(const ShapeCount& count) {
@@ -43,7 +43,8 @@ std::string shape_text(const ShapeKey& key) {
   const char* accumulator = key.compute_type == CUBLAS_COMPUTE_16F ? "f16" : "f32";
   const char b = key.transa == CUBLAS_OP_N ? 't' : 'n';
   const char a = key.transb == CUBLAS_OP_N ? 't' : 'n';
-  return fmt::format("{}_{}_{} {}/{} {}{}{}", key.n, key.m, key.k, type, accumulator, a, b,
+  return fmt::format("{}_{}_{} {}/{} {}{}{}{}", key.n, key.m, key.k, type, accumulator, a, b,
+                     key.output == GEMMSMITH_OUTPUT_32F ? " out=f32" : "",
                      key.batch == 1 ? std::string() : fmt::format(" x{}", key.batch));
 }
 

@@ -23,7 +23,7 @@ namespace gemmsmith::blas {
 // What is counted by.
 struct ShapeKey {
   std::int64_t m = 0, n = 0, k = 0, batch = 1, lda = 0, ldb = 0, ldd = 0;
-  std::int32_t transa = 0, transb = 0, type = 0, compute_type = 0;
+  std::int32_t transa = 0, transb = 0, type = 0, compute_type = 0, output = 0;
   auto operator<=>(const ShapeKey&) const = default;
 };
 

@@ -63,8 +63,14 @@ std::vector<Signature> signatures_of(const CompileOptions& options, const Proble
   if (options.all_layouts) layouts = {Layout::kTN, Layout::kNN, Layout::kNT, Layout::kTT};
   std::vector<Signature> signatures;
   for (const auto& [type, accumulator] : types)
-    for (const Layout layout : layouts)
-      signatures.push_back({type, accumulator, layout, defaults.is_batched()});
+    for (const Layout layout : layouts) {
+      Signature signature = {type, accumulator, layout, defaults.is_batched()};
+      signature.f32_output = defaults.f32_output;
+      // All types: both outputs.
+      if (!options.all_types || !defaults.f32_output) signatures.push_back(signature);
+      signature.f32_output = true;
+      if (options.all_types && accumulator == DataType::kF32) signatures.push_back(signature);
+    }
   return signatures;
 }
 
@@ -98,6 +104,7 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
           if (options.all_types) {  // else each shape has its own, as a list may say
             wanted.type = signature.type;
             wanted.accumulator = signature.accumulator;
+            wanted.f32_output = signature.f32_output;
           }
           for (const Config& config : policy::ranked_configs(wanted, target, options.ranked, 4))
             if (seen.insert(kernel_name(config, signature_of(wanted))).second)
@@ -176,8 +183,8 @@ Result<int> run(const CompileOptions& options, const Session& session) {
                                   tasks.size())};
   }
 
-  Table table({"kernel", "type", "acc", "layout", "target", "status", "registers", "spill_bytes",
-               "compile_s", "cached"});
+  Table table({"kernel", "type", "acc", "out", "layout", "target", "status", "registers",
+               "spill_bytes", "compile_s", "cached"});
   int bad = 0;
   for (std::size_t i = 0; i < finished.size(); ++i) {
     if (!finished[i]) continue;
@@ -185,16 +192,17 @@ Result<int> run(const CompileOptions& options, const Session& session) {
     if (kernel.status != compile::KernelStatus::kOk) ++bad;
     const Signature& signature = tasks[i].signature;
     table.add({kernel_text(tasks[i].config), name(signature.type), name(signature.accumulator),
-               name(signature.layout), tasks[i].architecture, compile::name(kernel.status),
-               kernel.registers, kernel.spill_bytes, Cell(kernel.compile_s, 2),
-               kernel.from_cache ? "yes" : "no"});
+               signature.f32_output ? "f32" : name(signature.type), name(signature.layout),
+               tasks[i].architecture, compile::name(kernel.status), kernel.registers,
+               kernel.spill_bytes, Cell(kernel.compile_s, 2), kernel.from_cache ? "yes" : "no"});
   }
   std::cout << table.render(session.format);
   for (std::size_t i = 0; i < finished.size(); ++i)
     if (finished[i] && finished[i]->status != compile::KernelStatus::kOk)
-      talk("gemmsmith compile --target {} --type {} --acc {} --layout {}{} --config {}\n{}\n",
+      talk("gemmsmith compile --target {} --type {} --acc {} --layout {}{}{} --config {}\n{}\n",
            tasks[i].architecture, name(tasks[i].signature.type),
            name(tasks[i].signature.accumulator), name(tasks[i].signature.layout),
+           tasks[i].signature.f32_output ? " --out-type f32" : "",
            tasks[i].signature.batched ? " --batch 2" : "", to_text(tasks[i].config),
            finished[i]->log);
   if (stopped) {
@@ -230,7 +238,8 @@ Verb add_compile(CLI::App& parent, Session& session) {
   auto* ranked = app->add_option("--ranked", options->ranked,
                                  "Only the kernels of the N best-ranked configs of each shape")
                      ->check(whole_number_from(1));
-  app->add_flag("--all-types", options->all_types, "f16 and bf16, f32 and f16 accumulation");
+  app->add_flag("--all-types", options->all_types,
+                "f16 and bf16, f32 and f16 accumulation, with f32 outputs, too");
   app->add_flag("--all-layouts", options->all_layouts, "tn, nn, nt and tt")->excludes(ranked);
   add_setting_options(*app, session, {"compile_threads", "seed", "cache_dir"});
   add_output_options(*app, session);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 
+#include "cli/store_reading.h"
 #include "measure/targets.h"
 #include "search/judgement.h"
 
@@ -14,6 +15,11 @@ using report::CountedConfig;
 
 Cell number(const std::optional<double>& value, int decimals) {
   return Cell(value.value_or(std::numeric_limits<double>::quiet_NaN()), decimals);
+}
+
+std::optional<double> mib_of(const std::optional<double>& bytes) {
+  constexpr double kMib = 1 << 20;
+  return bytes ? std::optional<double>(*bytes / kMib) : std::nullopt;
 }
 
 // "sm_throughput, ipc": the targets that the figures miss; "none", or "-" where none is known.
@@ -30,7 +36,8 @@ std::string missed_targets(const CounterValues& values) {
 }
 
 std::vector<std::string> columns_of(const CountedView& view, OutputFormat format) {
-  std::vector<std::string> columns = {"shape", "who", "config", "us", "ratio"};
+  std::vector<std::string> columns = {"shape", "who",       "config",       "us",
+                                      "ratio", "energy_uj", "workspace_mib"};
   for (const CounterTarget& target : counter_targets()) columns.emplace_back(target.key);
   columns.emplace_back("missed");
   columns.emplace_back("policy");
@@ -48,8 +55,13 @@ std::vector<Cell> row_of(const CountedConfig& config, const CountedView& view,
                          OutputFormat format) {
   const StoredCounters& counted = config.counted;
   const CounterValues& v = counted.values;
-  std::vector<Cell> row = {shape_name(counted.problem), name(config.role), counted.config,
-                           number(config.us, 2), number(config.ratio, 3)};
+  std::vector<Cell> row = {shape_name(counted.problem),
+                           name(config.role),
+                           counted.config,
+                           number(config.us, 2),
+                           number(config.ratio, 3),
+                           number(v.energy_uj, 1),
+                           number(mib_of(config.workspace_bytes), 1)};
   for (const CounterTarget& target : counter_targets()) row.push_back(number(target.figure(v), 1));
   row.emplace_back(missed_targets(v));
   row.emplace_back(judge(view.policy, v).text);
@@ -88,12 +100,20 @@ std::vector<CountedConfig> viewed(std::span<const CountedConfig> configs, const 
 
 void CountedOptions::add_to(CLI::App& app) {
   app.add_option("--objectives", objectives,
-                 "Of what was counted, only each shape's Pareto front over these: " +
-                     report::objective_names());
+                 "Of all that was measured, only each shape's Pareto front over these: " +
+                     report::objective_names() +
+                     "; all but time and workspace are known of what was counted alone");
   app.add_option("--reward", reward,
                  "Order what was counted by a sum of weighted objectives: time=1,l2_hit_rate=0.1");
   app.add_option("--monitor-policy", monitor_policy,
                  "Judge what was counted by these rules (docs/monitor.md) [the built-in policy]");
+}
+
+bool CountedView::needs_counting() const {
+  return std::any_of(objectives.begin(), objectives.end(),
+                     [](const report::Objective* one) { return one->needs_counting; }) ||
+         std::any_of(reward.begin(), reward.end(),
+                     [](const report::Weighted& one) { return one.objective->needs_counting; });
 }
 
 Result<CountedView> counted_view(const CountedOptions& options) {
@@ -126,25 +146,40 @@ Result<CountedView> counted_view(const CountedOptions& options) {
 }
 
 Result<std::vector<CountedConfig>> read_counted(const Store& store, const Environment& environment,
-                                                const std::vector<Problem>* problems) {
+                                                const std::vector<Problem>* problems,
+                                                const CountedView& view,
+                                                std::int64_t vendor_workspace) {
   std::vector<Problem> wanted;
+  const auto add = [&](const Problem& problem) {
+    if (std::find(wanted.begin(), wanted.end(), problem) == wanted.end()) wanted.push_back(problem);
+  };
   if (problems != nullptr) {
     wanted = *problems;
+  } else if (view.shows_measured()) {
+    GEMMSMITH_TRY(const std::vector<StoredWinner> all, store.winners());
+    for (const StoredWinner& row : all)
+      if (row.environment == environment) add(row.winner.problem);
   } else {
     GEMMSMITH_TRY(const std::vector<StoredCounters> all, store.all_counters());
     for (const StoredCounters& row : all)
-      if (row.environment == environment &&
-          std::find(wanted.begin(), wanted.end(), row.problem) == wanted.end())
-        wanted.push_back(row.problem);
+      if (row.environment == environment) add(row.problem);
   }
+  // Without it nobody knows what a launch needs: an imported environment may lack it.
+  const auto device = device_of(store, environment);
   std::vector<CountedConfig> configs;
   for (const Problem& problem : wanted) {
     GEMMSMITH_TRY(const auto counters, store.counters(environment, problem));
-    if (counters.empty()) continue;
+    if (counters.empty() && !view.shows_measured()) continue;
     GEMMSMITH_TRY(const auto rows, store.measurements(environment, problem));
     GEMMSMITH_TRY(const auto winner, store.winner(environment, problem));
-    for (CountedConfig& config : report::counted_configs(counters, rows, winner))
+    for (CountedConfig& config : view.shows_measured()
+                                     ? report::measured_configs(counters, rows, winner)
+                                     : report::counted_configs(counters, rows, winner)) {
+      if (device)
+        config.workspace_bytes =
+            report::workspace_of(config.counted, device->target, vendor_workspace);
       configs.push_back(std::move(config));
+    }
   }
   return configs;
 }

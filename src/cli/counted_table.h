@@ -30,17 +30,26 @@ struct CountedView {
   std::vector<const report::Objective*> objectives;
   std::vector<report::Weighted> reward;
   monitor::Policy policy;
+
+  // Of all that was measured, not only of what was counted: a front is of all configs that there
+  // are.
+  bool shows_measured() const { return !objectives.empty(); }
+  // Whether anything that was asked is known of counted configs alone.
+  bool needs_counting() const;
 };
 
 // Errors (kBadInput): a wrong objective, weight or policy, and a policy of whose metrics counters
 // tell none.
 Result<CountedView> counted_view(const CountedOptions& options);
 
-// What was counted in an environment, problem by problem. All problems that have counters where
-// `problems` is null.
+// What the view shows of an environment, problem by problem. All problems that were counted, or
+// measured, where `problems` is null. `vendor_workspace`: bytes that a configuration of cuBLASLt's
+// may have.
 Result<std::vector<report::CountedConfig>> read_counted(const Store& store,
                                                         const Environment& environment,
-                                                        const std::vector<Problem>* problems);
+                                                        const std::vector<Problem>* problems,
+                                                        const CountedView& view,
+                                                        std::int64_t vendor_workspace);
 
 // `configs` of one problem lie next to each other. For people the six targets' figures and what is
 // missed; for machines also every counter.

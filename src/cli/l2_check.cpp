@@ -10,6 +10,7 @@
 #include "base/statistics.h"
 #include "cli/l2_table.h"
 #include "policy/analytic_ranker.h"
+#include "policy/tile_orders.h"
 
 namespace gemmsmith::cli {
 namespace {
@@ -29,7 +30,7 @@ std::vector<Config> l2_candidates(const SpaceContext& context, int kernels) {
   std::vector<Config> chosen;
   for (const Config& best : policy::ranked_configs(context.problem, context.target, kernels, 1)) {
     std::vector<std::pair<double, Config>> orders;
-    std::vector<Config> all = other_orders(best, context);
+    std::vector<Config> all = policy::other_orders(best, context);
     all.push_back(best);
     for (Config& order : all) {
       const auto traffic = policy::predict_l2(context.problem, order, context.target);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "policy/l2_model.h"
+#include "policy/tile_orders.h"
 
 namespace gemmsmith::cli {
 namespace {
@@ -22,22 +23,6 @@ void add_row(const Config& config, const Problem& problem, const policy::L2Traff
 
 }  // namespace
 
-std::vector<Config> other_orders(const Config& config, const SpaceContext& context) {
-  const Family& family = *config.family;
-  std::vector<Config> others;
-  for (const int raster :
-       family.parameters[static_cast<std::size_t>(family.index_of("raster"))].values)
-    for (const int group :
-         family.parameters[static_cast<std::size_t>(family.index_of("group"))].values) {
-      Config other = config;
-      other.set("raster", raster);
-      other.set("group", group);
-      if (!(other == config) && broken_rule(context, other) == nullptr)
-        others.push_back(std::move(other));
-    }
-  return others;
-}
-
 Table make_l2_table() {
   return Table({"shape", "config", "l2_hit_%", "far_hit_%", "requested_mib", "memory_read_mib",
                 "memory_written_mib", "memory_over_least"});
@@ -52,7 +37,7 @@ Result<void> add_l2_rows(const Config& config, const SpaceContext& context, Tabl
     policy::L2Traffic traffic;
   };
   std::vector<Other> others;
-  for (Config& other : other_orders(config, context)) {
+  for (Config& other : policy::other_orders(config, context)) {
     GEMMSMITH_TRY(const policy::L2Traffic traffic,
                   policy::predict_l2(context.problem, other, context.target));
     if (traffic.memory() != own.memory() || traffic.far != own.far)

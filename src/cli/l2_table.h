@@ -1,17 +1,12 @@
 // l2_table.h -- the L2 model's prediction for a config and for its other tile orders, as a table.
 #pragma once
 
-#include <vector>
-
 #include "base/table.h"
 #include "space/family.h"
 
 namespace gemmsmith::cli {
 
 Table make_l2_table();
-
-// Configs of the same kernel that differ in launch-time order alone and are legal.
-std::vector<Config> other_orders(const Config& config, const SpaceContext& context);
 
 // The config first, then every other group and raster that is legal and moves other bytes, the
 // least memory traffic first: what another launch of the same kernel would change. Error as

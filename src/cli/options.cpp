@@ -90,7 +90,8 @@ void ProblemOptions::add_to(CLI::App& app) {
          "repeated")
       ->take_all();
   app.add_option("--shapes", shapes, "A list of shapes: CSV with columns m,n,k or JSON Lines");
-  app.add_option("--type", type, "Type of A, B, C and D: f16 or bf16 [" + type + "]");
+  app.add_option("--type", type, "Type of A and B: f16 or bf16 [" + type + "]");
+  app.add_option("--out-type", out_type, "Type of C and D: f32, or that of A and B [that]");
   app.add_option("--acc", acc, "Accumulator: f32, or f16 with f16 operands [" + acc + "]");
   app.add_option("--layout", layout,
                  "tn, nn, nt or tt; first letter t: A has k contiguous, second n: B has k "
@@ -124,6 +125,7 @@ Result<Problem> ProblemOptions::defaults() const {
   GEMMSMITH_TRY(problem.type, parse_data_type(type));
   GEMMSMITH_TRY(problem.accumulator, parse_data_type(acc));
   GEMMSMITH_TRY(problem.layout, parse_layout(layout));
+  if (!out_type.empty()) GEMMSMITH_CHECK(set_output(problem, out_type));
   problem.lda = lda;
   problem.ldb = ldb;
   problem.ldc = ldc;
@@ -167,6 +169,7 @@ std::string repeat_line(const Session& session, std::string_view verb, const Pro
                                  name(p.type), name(p.accumulator), name(p.layout));
   if (!config.empty()) line += fmt::format(" --config {}", config);
   line += " --seed " + session.settings.value("seed");
+  if (p.f32_output) line += " --out-type f32";
   if (p.lda != packed_lda(p)) line += fmt::format(" --lda {}", p.lda);
   if (p.ldb != packed_ldb(p)) line += fmt::format(" --ldb {}", p.ldb);
   if (p.ldc != packed_ldd(p)) line += fmt::format(" --ldc {}", p.ldc);

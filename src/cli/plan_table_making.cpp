@@ -17,15 +17,10 @@
 #include "plan/plan_table_writer.h"
 #include "search/tuning.h"
 #include "space/family.h"
+#include "vendor/cublaslt_family.h"
 
 namespace gemmsmith::cli {
 namespace {
-
-// cuBLASLt's split-K algorithms reduce through a workspace; the others need none. (The runtime asks
-// the library again before it uses a plan.)
-std::int64_t vendor_workspace_bytes(const std::string& config, std::int64_t limit) {
-  return config.find(".k") == std::string::npos ? 0 : limit;
-}
 
 // A plan serves every problem of its key, so of those that share one the plainest is kept: packed,
 // and with the scalars that change nothing.
@@ -175,7 +170,7 @@ Result<void> write_plan_table(const Store& store, const Environment& environment
     if (winner.source != WinnerSource::kKernel) {
       GEMMSMITH_CHECK(writer.add_vendor_plan(
           winner.problem, winner.config,
-          vendor_workspace_bytes(winner.config, settings.workspace_bytes), validation_of(winner)));
+          vendor::workspace_bound(winner.config, settings.workspace_bytes), validation_of(winner)));
       continue;
     }
     GEMMSMITH_CHECK(kernel_plans.add(writer, winner, Role::kPlan));

@@ -145,7 +145,7 @@ class Counter {
     if (static_cast<int>(listing_.configs.size()) >= options_.limit) return;
     std::vector<Cell> row = {shape_name(context_.problem), to_text(config)};
     if (config.family->footprint != nullptr) {
-      const Footprint footprint = config.family->footprint(config, context_.problem.accumulator);
+      const Footprint footprint = config.family->footprint(config, signature_of(context_.problem));
       row.insert(row.end(), {footprint.threads, footprint.shared_bytes});
     } else {
       row.insert(row.end(), {Cell(std::nan(""), 0), Cell(std::nan(""), 0)});

@@ -46,6 +46,7 @@ Result<int> show(const Store& store, OutputFormat format, const std::string& fin
 
 Result<int> show_counters(const Store& store, const Session& session, const StoreOptions& options) {
   GEMMSMITH_TRY(const CountedView view, counted_view(options.counted));
+  GEMMSMITH_TRY(const BenchSettings settings, bench_settings(session));
   std::vector<Environment> environments;
   if (options.device.empty()) {
     GEMMSMITH_TRY(environments, store.environments());
@@ -56,7 +57,7 @@ Result<int> show_counters(const Store& store, const Session& session, const Stor
   std::vector<report::CountedConfig> configs;
   for (const Environment& environment : environments) {
     GEMMSMITH_TRY(std::vector<report::CountedConfig> found,
-                  read_counted(store, environment, nullptr));
+                  read_counted(store, environment, nullptr, view, settings.workspace_bytes));
     configs.insert(configs.end(), std::make_move_iterator(found.begin()),
                    std::make_move_iterator(found.end()));
   }

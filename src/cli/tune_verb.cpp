@@ -168,23 +168,32 @@ Result<CountSummary> count_after_tuning(const BenchFactory& make_bench, Store& s
 
 // For people; for machines there is store counters, as stdout is one table.
 Result<void> print_counted(const Store& store, const Environment& environment,
-                           const std::vector<Problem>& problems, const CountedView& view) {
+                           const std::vector<Problem>& problems, const CountedView& view,
+                           std::int64_t vendor_workspace) {
   GEMMSMITH_TRY(const std::vector<report::CountedConfig> counted,
-                read_counted(store, environment, &problems));
+                read_counted(store, environment, &problems, view, vendor_workspace));
   if (counted.empty()) return {};
-  std::string rules;
-  for (const CounterTarget& target : counter_targets())
-    rules += fmt::format("{}{} {}", rules.empty() ? "" : ", ", target.key, rule_text(target));
-  std::cout << "\nCounted, each launch alone with L2 empty. Targets: " << rules << ".\n"
-            << counted_table(counted, view, OutputFormat::kText).render(OutputFormat::kText);
+  std::cout << '\n';
+  if (view.shows_measured())
+    std::cout << "Of everything measured, what nothing else beats in all that was asked for.\n";
+  if (std::any_of(counted.begin(), counted.end(),
+                  [](const report::CountedConfig& config) { return config.is_counted(); })) {
+    std::string rules;
+    for (const CounterTarget& target : counter_targets())
+      rules += fmt::format("{}{} {}", rules.empty() ? "" : ", ", target.key, rule_text(target));
+    std::cout << "Counted, each launch alone with L2 empty. Targets: " << rules << ".\n";
+  }
+  std::cout << counted_table(counted, view, OutputFormat::kText).render(OutputFormat::kText);
   return {};
 }
 
-Result<void> check_counting(const TuneOptions& options, const std::string& device) {
-  if (!options.counters && options.counted.asks_anything())
+Result<void> check_counting(const TuneOptions& options, const CountedView& view,
+                            const std::string& device) {
+  if (!options.counters && (view.needs_counting() || !options.counted.reward.empty() ||
+                            !options.counted.monitor_policy.empty()))
     return fail(ErrorCode::kBadInput,
-                "--objectives, --reward and --monitor-policy look at what was counted: pass "
-                "--counters");
+                "--reward, --monitor-policy and --objectives, but for time and workspace, look at "
+                "what was counted: pass --counters");
   if (options.counters && !is_gpu(device))
     return fail(ErrorCode::kUnsupported,
                 "--counters: hardware counters can only come from a GPU, not from a recording or a "
@@ -210,8 +219,8 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   tuner.space_limit = std::max(tuner.space_limit, 4 * tuner.budget);
   take_policy(options.policy, tuner);
   const std::string& device = session.settings.value("device");
-  GEMMSMITH_CHECK(check_counting(options, device));
   GEMMSMITH_TRY(const CountedView view, counted_view(options.counted));
+  GEMMSMITH_CHECK(check_counting(options, view, device));
   if (is_recorded(device)) {
     GEMMSMITH_TRY(tuner.candidates, recorded_candidates(device));
   }
@@ -292,8 +301,8 @@ Result<int> run(const TuneOptions& options, const Session& session) {
     GEMMSMITH_CHECK(
         print_results(store, environment, to_print, options.scoreboard, session.format));
   }
-  if (options.counters && session.format == OutputFormat::kText)
-    GEMMSMITH_CHECK(print_counted(store, environment, to_print, view));
+  if ((options.counters || view.shows_measured()) && session.format == OutputFormat::kText)
+    GEMMSMITH_CHECK(print_counted(store, environment, to_print, view, settings.workspace_bytes));
   if (interrupted_run) {
     talk("interrupted; everything measured is kept in {}; run the same command to go on\n",
          path.string());

@@ -47,6 +47,7 @@ struct ProblemOptions {
   std::string shapes;
   std::string type = "f16";
   std::string acc = "f32";
+  std::string out_type;  // of C and D; empty: as type
   std::string layout = "tn";
   std::int64_t lda = 0, ldb = 0, ldc = 0, ldd = 0;
   std::int64_t batch = 1;

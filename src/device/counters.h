@@ -81,6 +81,8 @@ const char* metric_name(const CounterRow& row, std::string_view chip);
 
 struct CounterValues {
   std::array<std::optional<double>, kCounterCount> values;
+  // Of a launch, by NVML while it ran on and on: no counter, but known of the same launches.
+  std::optional<double> energy_uj;
 
   std::optional<double>& operator[](Counter counter) {
     return values[static_cast<std::size_t>(counter)];

@@ -15,9 +15,9 @@ namespace gemmsmith {
 
 class RangeProfiler {
  public:
-  // At most so many kernels in one collection: what empties L2, an empty one, packing, the product,
-  // a reduction; cuBLAS has more.
-  static constexpr std::size_t kMostKernels = 18;
+  // At most so many kernels in one collection: what empties L2, twice, an empty one, packing, the
+  // product, a reduction; cuBLAS has more.
+  static constexpr std::size_t kMostKernels = 19;
 
   // Errors (kEnvironment): no CUPTI, a device that shows no counters. The context must outlive it.
   static Result<RangeProfiler> open(const CudaContext& context);

@@ -11,8 +11,9 @@ namespace gemmsmith {
 namespace {
 
 std::string key_of(const Problem& problem) {
-  return fmt::format("{}_{}_{}x{} {}/{} {}", problem.m, problem.n, problem.k, problem.batch,
-                     name(problem.type), name(problem.accumulator), name(problem.layout));
+  return fmt::format("{}_{}_{}x{} {}/{} {}{}", problem.m, problem.n, problem.k, problem.batch,
+                     name(problem.type), name(problem.accumulator), name(problem.layout),
+                     problem.f32_output ? " out=f32" : "");
 }
 
 bool is_recordable(const Problem& problem) {

@@ -69,7 +69,8 @@ std::string_view column_name(std::size_t column) {
 // Reads the fields of one row; remembers which column failed.
 class RowReader {
  public:
-  explicit RowReader(const Fields& fields) : fields_(fields) {}
+  // `output` is empty where no row has any.
+  RowReader(const Fields& fields, std::string_view output) : fields_(fields), output_(output) {}
 
   Result<Measurement> read() {
     Measurement row;
@@ -95,7 +96,10 @@ class RowReader {
   }
 
   // "problem": each of its fields can be read, but not together.
-  std::string_view column() const { return column_ == kColumns ? "problem" : column_name(column_); }
+  std::string_view column() const {
+    if (column_ == kOutput) return "out";
+    return column_ == kColumns ? "problem" : column_name(column_);
+  }
 
  private:
   std::string_view at(std::size_t column) {
@@ -112,6 +116,8 @@ class RowReader {
     GEMMSMITH_TRY(problem.type, parse_data_type(at(kType)));
     GEMMSMITH_TRY(problem.accumulator, parse_data_type(at(kAcc)));
     GEMMSMITH_TRY(problem.layout, parse_layout(at(kLayout)));
+    column_ = kOutput;
+    if (!output_.empty()) GEMMSMITH_CHECK(set_output(problem, output_));
     column_ = kColumns;
     return make_problem(problem);
   }
@@ -139,12 +145,16 @@ class RowReader {
     return values;
   }
 
+  static constexpr std::size_t kOutput = kColumns + 1;
+
   const Fields& fields_;
+  std::string_view output_;
   std::size_t column_ = 0;
 };
 
+// With `has_output` a row has one field more than kRecordingHeader names.
 Result<Measurement> parse_row(std::string_view line, const std::string& file_name,
-                              std::size_t line_number) {
+                              std::size_t line_number, bool has_output) {
   Fields fields;
   std::size_t count = 0;
   for (std::size_t start = 0; start <= line.size(); ++count) {
@@ -152,10 +162,12 @@ Result<Measurement> parse_row(std::string_view line, const std::string& file_nam
     if (count < kColumns) fields[count] = line.substr(start, end - start);
     start = end + 1;
   }
-  if (count != kColumns)
+  const std::size_t expected = kColumns + (has_output ? 1 : 0);
+  if (count != expected)
     return fail(ErrorCode::kBadInput, "{}:{}: {} fields, expected {}", file_name, line_number,
-                count, static_cast<std::size_t>(kColumns));
-  RowReader reader(fields);
+                count, expected);
+  const std::string_view output = has_output ? line.substr(line.rfind(',') + 1) : "";
+  RowReader reader(fields, output);
   Result<Measurement> row = reader.read();
   if (!row)
     return fail(ErrorCode::kBadInput, "{}:{}: {}: {}", file_name, line_number, reader.column(),
@@ -195,7 +207,7 @@ Result<void> check_holdable(const Measurement& row) {
   return {};
 }
 
-void append_row(const Measurement& row, std::string& text) {
+void append_row(const Measurement& row, bool has_output, std::string& text) {
   const Problem& problem = row.problem;
   auto out = std::back_inserter(text);
   fmt::format_to(out, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},", problem.m, problem.n, problem.k,
@@ -206,8 +218,13 @@ void append_row(const Measurement& row, std::string& text) {
                  row.high_us, row.ratio, row.ratio_low, row.ratio_high);
   for (std::size_t i = 0; i < row.repeats_us.size(); ++i)
     fmt::format_to(out, "{}{:.4g}", i == 0 ? "" : ";", row.repeats_us[i]);
-  fmt::format_to(out, ",{:.3g}\n", row.compile_s);
+  fmt::format_to(out, ",{:.3g}", row.compile_s);
+  if (has_output) fmt::format_to(out, ",{}", name(problem.output_type()));
+  text += '\n';
 }
+
+// The header of recordings in which some D is f32; the others look as they did before there were.
+std::string with_output_column() { return std::string(kRecordingHeader) + ",out"; }
 
 bool is_compressed(const std::filesystem::path& path) { return path.extension() == ".zst"; }
 
@@ -216,25 +233,29 @@ bool is_compressed(const std::filesystem::path& path) { return path.extension() 
 Result<std::vector<Measurement>> parse_recording(std::string_view text,
                                                  const std::string& file_name) {
   const std::string_view header = next_piece(text, '\n');
-  if (header != kRecordingHeader)
+  const bool has_output = header == with_output_column();
+  if (header != kRecordingHeader && !has_output)
     return fail(ErrorCode::kBadInput, "{}:1: not a recording: expected the header '{}', found '{}'",
                 file_name, kRecordingHeader, header.substr(0, 200));
   std::vector<Measurement> rows;
   for (std::size_t line_number = 2; !text.empty(); ++line_number) {
     GEMMSMITH_CHECK(go_on("reading " + file_name));
-    GEMMSMITH_TRY(Measurement row, parse_row(next_piece(text, '\n'), file_name, line_number));
+    GEMMSMITH_TRY(Measurement row,
+                  parse_row(next_piece(text, '\n'), file_name, line_number, has_output));
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
 Result<std::string> format_recording(std::span<const Measurement> rows) {
-  std::string text(kRecordingHeader);
+  const bool has_output = std::any_of(
+      rows.begin(), rows.end(), [](const Measurement& row) { return row.problem.f32_output; });
+  std::string text = has_output ? with_output_column() : std::string(kRecordingHeader);
   text += '\n';
   for (const Measurement& row : rows) {
     GEMMSMITH_CHECK(go_on("writing a recording"));
     GEMMSMITH_CHECK(check_holdable(row));
-    append_row(row, text);
+    append_row(row, has_output, text);
   }
   return text;
 }

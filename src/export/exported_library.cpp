@@ -115,11 +115,11 @@ std::string plan_text(const Chosen& chosen, std::size_t kernel, std::string_view
   const bool transb = !a_is_k_contiguous(p.layout);
   const bool has_c = p.beta != 0;
   std::string text = fmt::format("    {{/* {} {} */\n", describe(p), config);
-  text += fmt::format("     {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
-                      static_cast<int>(transa), static_cast<int>(transb),
-                      p.type == DataType::kBf16 ? 14 : 2, p.accumulator == DataType::kF16 ? 64 : 68,
-                      p.n, p.m, p.k, p.ldb, p.lda, has_c ? p.ldc : p.ldd, p.ldd,
-                      static_cast<int>(has_c), launch.workspace_bytes);
+  text += fmt::format(
+      "     {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
+      static_cast<int>(transa), static_cast<int>(transb), p.type == DataType::kBf16 ? 14 : 2,
+      p.accumulator == DataType::kF16 ? 64 : 68, p.n, p.m, p.k, p.ldb, p.lda, has_c ? p.ldc : p.ldd,
+      p.ldd, static_cast<int>(has_c), launch.workspace_bytes, static_cast<int>(p.f32_output));
   text +=
       fmt::format("     {}, {}u, {}u, {}u, {}u, {}u, {}u, {}, {}, {}, {},\n", kernel, launch.grid,
                   launch.splits, launch.block, launch.cluster, launch.shared_bytes, launch.counters,

@@ -48,6 +48,7 @@ typedef struct {
   int64_t ldd;
   int32_t has_c; /* 1: tuned with beta != 0 */
   int64_t scratch_bytes; /* of its plan; not 0: it needs a scratch. Ignored by @NAME@_find(). */
+  int32_t f32_output; /* 1: C and D are float; else they have A and B's type */
 } @NAME@_problem;
 
 /* The kernels on the device of one context. Used by any number of threads at once. */
@@ -148,7 +149,7 @@ const @NAME@_problem* @NAME@_at(int index) {
 }
 
 static int is_same(const @NAME@_problem* a, const @NAME@_problem* b) {
-  return a->transa == b->transa && a->transb == b->transb && a->type == b->type &&
+  return a->transa == b->transa && a->transb == b->transb && a->type == b->type && a->f32_output == b->f32_output &&
          a->compute_type == b->compute_type && a->m == b->m && a->n == b->n && a->k == b->k &&
          a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc && a->ldd == b->ldd &&
          a->has_c == b->has_c;
@@ -389,19 +390,25 @@ static int is_aligned(const void* pointer, unsigned bytes) {
   return pointer != NULL && (uintptr_t)pointer % bytes == 0;
 }
 
+/* A cudaDataType_t of 16 bits, or 0 for float. */
 static CUresult encode(const driver_functions* driver, const @NAME@_map* map, int type,
                        const void* pointer, CUtensorMap* encoded) {
   const cuuint64_t sizes[2] = {(cuuint64_t)map->columns, (cuuint64_t)map->rows};
-  const cuuint64_t strides[1] = {(cuuint64_t)map->ld * 2};
+  const unsigned element_bytes = type == 0 ? 4 : 2;
+  const cuuint64_t strides[1] = {(cuuint64_t)map->ld * element_bytes};
   const cuuint32_t box[2] = {map->box_columns, map->box_rows};
   const cuuint32_t steps[2] = {1, 1};
-  const unsigned row_bytes = map->box_columns * 2;
+  const unsigned row_bytes = map->box_columns * element_bytes;
   const CUtensorMapSwizzle swizzle = row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                                      : row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                      : row_bytes == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
                                                        : CU_TENSOR_MAP_SWIZZLE_NONE;
   return driver->encode_map(
-      encoded, type == 14 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2,
+      encoded,
+      type == 0    ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+      : type == 14 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                   : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+      2,
       (void*)(uintptr_t)pointer, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
       CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
@@ -452,7 +459,8 @@ static CUresult encode(const driver_functions* driver, const @NAME@_map* map, in
            CUDA_SUCCESS))
     return @NAME_UPPER@_EXECUTION_FAILED;
   if (plan->has_map_d &&
-      encode(&library->driver, &plan->map_d, plan->problem.type, D, &maps[2].map) != CUDA_SUCCESS)
+      encode(&library->driver, &plan->map_d, plan->problem.f32_output ? 0 : plan->problem.type, D,
+             &maps[2].map) != CUDA_SUCCESS)
     return @NAME_UPPER@_EXECUTION_FAILED;
   with_maps[0] = &maps[0];
   with_maps[1] = &maps[1];

@@ -160,8 +160,9 @@ Result<void> HarnessKernels::check_guard(CUstream stream, CUdeviceptr base, cons
   CUdeviceptr buffer = base + static_cast<CUdeviceptr>(region.band_start);
   long long words = region.words(), offset = region.offset_words();
   Matrices matrices = matrices_of(shape);
+  int word_shift = shape.element_bytes == 4 ? 1 : 0;
   unsigned short p = pattern;
-  Arguments arguments(buffer, words, offset, matrices, p, report);
+  Arguments arguments(buffer, words, offset, matrices, word_shift, p, report);
   return launch(check_guard_, ceil_div(words, kThreads), stream, arguments.pointers,
                 "checking guard words");
 }
@@ -215,9 +216,10 @@ Result<void> HarnessKernels::reference(CUstream stream, const Problem& problem,
       k = static_cast<int>(problem.k), batch = static_cast<int>(problem.batch);
   float alpha = problem.alpha, beta = problem.beta;
   int code = type_code(problem.type);
+  int output = type_code(problem.output_type());
   int double_sum = 1;
   Arguments arguments(a, strides_a, b, strides_b, c, ldc, stride_c, d, ldd, stride_d, m, n, k,
-                      batch, alpha, beta, code, double_sum);
+                      batch, alpha, beta, code, output, double_sum);
   constexpr std::int64_t kTile = 16;
   return launch(reference_gemm_, batch * ceil_div(m, kTile) * ceil_div(n, kTile), stream,
                 arguments.pointers, "computing a reference");

@@ -53,6 +53,7 @@ json to_json(const Problem& p) {
           {"activation", static_cast<int>(p.activation)},
           {"type", name(p.type)},
           {"acc", name(p.accumulator)},
+          {"f32_output", p.f32_output},
           {"layout", name(p.layout)},
           {"ld", {p.lda, p.ldb, p.ldc, p.ldd}},
           {"stride", {p.stride_a, p.stride_b, p.stride_c, p.stride_d}},
@@ -76,6 +77,7 @@ Result<Problem> read_problem(const json& value) {
     p.activation = static_cast<Activation>(activation);
     GEMMSMITH_TRY(p.type, parse_data_type(value.at("type").get<std::string>()));
     GEMMSMITH_TRY(p.accumulator, parse_data_type(value.at("acc").get<std::string>()));
+    p.f32_output = value.at("f32_output").get<bool>();
     GEMMSMITH_TRY(p.layout, parse_layout(value.at("layout").get<std::string>()));
     const auto ld = value.at("ld").get<std::array<std::int64_t, 4>>();
     p.lda = ld[0];

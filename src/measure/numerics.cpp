@@ -65,9 +65,9 @@ double error_bound(const Problem& problem, const ExactElement& element) {
                            (problem.beta != 0 ? std::abs(double{problem.beta} * element.c) : 0.0);
   const double accumulated = gamma * magnitude;
   const double value = std::abs(exact_value(problem, element)) + accumulated;
-  const Format format = format_of(problem.type);
+  const Format format = format_of(problem.output_type());
   const double smallest = std::ldexp(1.0, format.min_exponent - format.digits);
-  return accumulated + unit_roundoff(problem.type) * value + smallest;
+  return accumulated + unit_roundoff(problem.output_type()) * value + smallest;
 }
 
 IntegerRange probe_range(const Problem& problem) {

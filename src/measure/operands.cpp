@@ -15,13 +15,13 @@ constexpr std::int64_t kTimingBandBytes = 1024;
 }  // namespace
 
 Region place(const MatrixShape& shape, int alignment, std::int64_t at, std::int64_t band_bytes) {
-  constexpr std::int64_t kElementBytes = 2;
+  const std::int64_t element_bytes = shape.element_bytes;
   Region region;
   region.band_start = round_up(at, kBaseAlignment);
   region.start = region.band_start + round_up(band_bytes, kBaseAlignment);
   if (alignment < kBaseAlignment) region.start += alignment;
-  region.end = region.start + shape.extent() * kElementBytes;
-  region.band_end = region.end + round_up(band_bytes, kElementBytes);
+  region.end = region.start + shape.extent() * element_bytes;
+  region.band_end = region.end + round_up(band_bytes, element_bytes);
   return region;
 }
 

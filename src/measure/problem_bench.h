@@ -99,7 +99,6 @@ class ProblemBench {
   Result<std::unique_ptr<Launch>> make_launch(const Candidate& candidate);
   Result<std::unique_ptr<Launch>> launch_of(Kind kind, const Candidate* candidate);
   Result<void> flush_l2();
-  Result<void> enqueue_after_empty(Launch& launch);
   // Loads its code and raises the clocks.
   Result<void> warm_up(Launch& launch);
   // Verifies; false with `row`'s status and detail set where the candidate failed.

@@ -197,21 +197,25 @@ Result<CounterReport> ProblemBench::count(Kind kind, const Candidate* candidate,
     report.detail = ready.error().what;
     return report;
   }
+  const plan::Operands operands = layout_.at(session_.operands.pointer(), 0);
   std::array<CounterValues, kCountedLaunches> counts;
   for (CounterValues& values : counts) {
+    // Both what is counted and the empty kernel come right behind what empties L2, which takes
+    // longer than the host needs to launch them: a profiler's window that waits for the host would
+    // count that wait.
     GEMMSMITH_TRY(std::vector<std::vector<double>> kernels,
                   profiler.collect(
                       set, [&] { return flush_l2(); },
                       [&]() -> Result<void> {
                         GEMMSMITH_CHECK(flush_l2());
-                        return enqueue_after_empty(**launch);
+                        GEMMSMITH_CHECK(session_.kernels.empty(session_.stream.get()));
+                        GEMMSMITH_CHECK(flush_l2());
+                        return (*launch)->enqueue(operands, session_.stream.get());
                       }));
-    // What empties L2 is counted with the others: what comes behind it is in the GPU's queue by the
-    // time that the profiler's window opens, and a window that waits for the host counts that wait.
-    constexpr std::size_t kEmpty = 1, kFirst = 2;
+    constexpr std::size_t kEmpty = 1, kFirst = 3;
     if (kernels.size() <= kFirst)
-      return fail(ErrorCode::kDevice, "CUPTI counted {} kernels of a launch and the two before it",
-                  kernels.size());
+      return fail(ErrorCode::kDevice, "CUPTI counted {} kernels of a launch and the {} before it",
+                  kernels.size(), kFirst);
     const std::vector<double> empty = kernels[kEmpty];
     kernels.erase(kernels.begin(), kernels.begin() + kFirst);
     report.kernels = static_cast<int>(kernels.size());
@@ -222,22 +226,20 @@ Result<CounterReport> ProblemBench::count(Kind kind, const Candidate* candidate,
   return report;
 }
 
-// What is counted: an empty kernel, whose figures are the profiler's and the launch's own, and then
-// the launch.
-Result<void> ProblemBench::enqueue_after_empty(Launch& launch) {
-  GEMMSMITH_CHECK(session_.kernels.empty(session_.stream.get()));
-  return launch.enqueue(layout_.at(session_.operands.pointer(), 0), session_.stream.get());
-}
-
 Result<void> ProblemBench::launch_marked(Kind kind, const Candidate* candidate) {
   GEMMSMITH_TRY(const std::unique_ptr<Launch> launch, launch_of(kind, candidate));
   GEMMSMITH_CHECK(warm_up(*launch));
   GEMMSMITH_TRY(const ProfilerMarks marks, ProfilerMarks::open());
+  const plan::Operands operands = layout_.at(session_.operands.pointer(), 0);
   for (int i = 0; i < kCountedLaunches; ++i) {
     GEMMSMITH_CHECK(flush_l2());
     GEMMSMITH_CHECK(session_.stream.synchronize());
     GEMMSMITH_CHECK(marks.start());
-    const auto launched = enqueue_after_empty(*launch);
+    // The empty kernel's figures are the profiler's and the launch's own.
+    const auto launched = [&]() -> Result<void> {
+      GEMMSMITH_CHECK(session_.kernels.empty(session_.stream.get()));
+      return launch->enqueue(operands, session_.stream.get());
+    }();
     const auto finished = session_.stream.synchronize();
     GEMMSMITH_CHECK(marks.stop());
     GEMMSMITH_CHECK(launched);

@@ -12,7 +12,8 @@
 namespace gemmsmith {
 namespace {
 
-// A NaN as f16 and as bf16: poison and guard in one, so that one fill makes both.
+// A NaN as f16 and as bf16, and twice so as f32: poison and guard in one, so that one fill makes
+// both.
 constexpr std::uint16_t kPoison = 0x7fff;
 constexpr std::int64_t kBandBytes = 32 << 10;
 // Up to here the naive kernel is quick enough to be the reference (a few ms).
@@ -20,7 +21,9 @@ constexpr double kNaiveFlop = 4e9;
 // And up to here where there is no other reference, or to explain a failure.
 constexpr double kNaivePatienceFlop = 2e12;
 
-bool is_poison(std::uint16_t bits) { return bits == kPoison; }
+bool is_poison(std::uint32_t bits, int element_bytes) {
+  return bits == (element_bytes == 4 ? kPoison * 0x10001U : kPoison);
+}
 
 MatrixShape shape_of_result(const Problem& p) { return stored_d(p); }
 
@@ -64,8 +67,8 @@ Result<void> Verifier::fill_inputs(const Inputs& inputs, bool exact, IntegerRang
     GEMMSMITH_CHECK(kernels_->fill_integers(stream_, at(inputs.b.start), stored_b(p), p.type,
                                             range.low, range.high, seed_, first + 1));
     if (has_c())
-      GEMMSMITH_CHECK(kernels_->fill_integers(stream_, at(inputs.c.start), stored_c(p), p.type, -2,
-                                              2, seed_, first + 2));
+      GEMMSMITH_CHECK(kernels_->fill_integers(stream_, at(inputs.c.start), stored_c(p),
+                                              p.output_type(), -2, 2, seed_, first + 2));
     return {};
   }
   GEMMSMITH_CHECK(
@@ -73,8 +76,8 @@ Result<void> Verifier::fill_inputs(const Inputs& inputs, bool exact, IntegerRang
   GEMMSMITH_CHECK(
       kernels_->fill_normal(stream_, at(inputs.b.start), stored_b(p), p.type, seed_, first + 1));
   if (has_c())
-    GEMMSMITH_CHECK(
-        kernels_->fill_normal(stream_, at(inputs.c.start), stored_c(p), p.type, seed_, first + 2));
+    GEMMSMITH_CHECK(kernels_->fill_normal(stream_, at(inputs.c.start), stored_c(p), p.output_type(),
+                                          seed_, first + 2));
   return {};
 }
 
@@ -160,7 +163,7 @@ Result<std::vector<double>> Verifier::gather_host(CUdeviceptr data, const Matrix
   const CUdeviceptr positions = samples_.address();
   const CUdeviceptr values = positions + kSamples * (sizeof(Position) + 2 * sizeof(double));
   GEMMSMITH_CHECK(
-      kernels_->gather(stream_, data, shape, problem_.type, positions, samples, values));
+      kernels_->gather(stream_, data, shape, problem_.output_type(), positions, samples, values));
   std::vector<double> result(static_cast<std::size_t>(samples));
   GEMMSMITH_CHECK(
       copy_to_host(*driver_, result.data(), values, result.size() * sizeof(double), stream_));
@@ -198,7 +201,8 @@ Result<bool> Verifier::samples_match(const Region& expected,
       gather_host(at(expected.start), stored_d(problem_), static_cast<int>(elements.size())));
   for (std::size_t i = 0; i < elements.size(); ++i) {
     // The sums are integers, so rounding to f32 in between changes nothing below 2^24.
-    if (values[i] != round_to_type(exact_value(problem_, elements[i]), problem_.type)) return false;
+    if (values[i] != round_to_type(exact_value(problem_, elements[i]), problem_.output_type()))
+      return false;
   }
   return true;
 }
@@ -251,8 +255,8 @@ Result<void> Verifier::enqueue_checks(Launch& launch, Effort effort) {
   if (exact_possible()) {
     GEMMSMITH_CHECK(poison(d_));
     GEMMSMITH_CHECK(launch.enqueue(operands(exact_, d_), stream_));
-    GEMMSMITH_CHECK(kernels.compare(stream_, at(d_.start), at(expected_exact_.start), shape, p.type,
-                                    false, check_field(offsetof(Checks, exact))));
+    GEMMSMITH_CHECK(kernels.compare(stream_, at(d_.start), at(expected_exact_.start), shape,
+                                    p.output_type(), false, check_field(offsetof(Checks, exact))));
     GEMMSMITH_CHECK(kernels.check_guard(stream_, arena_.address(), d_, shape, kPoison,
                                         check_field(offsetof(Checks, guard_exact))));
     GEMMSMITH_CHECK(check_inputs(exact_, 0));
@@ -265,18 +269,18 @@ Result<void> Verifier::enqueue_checks(Launch& launch, Effort effort) {
                                       check_field(offsetof(Checks, guard_random))));
   GEMMSMITH_CHECK(check_inputs(random_, 3));
   GEMMSMITH_CHECK(kernels.error_norms(stream_, at(d_.start), at(expected_random_.start), shape,
-                                      p.type, check_field(offsetof(Checks, norms))));
+                                      p.output_type(), check_field(offsetof(Checks, norms))));
   GEMMSMITH_CHECK(check(*driver_,
                         driver_->MemcpyHtoDAsync_v2(samples_.address(), positions_.data(),
                                                     positions_.size() * sizeof(Position), stream_),
                         "sending sample positions"));
-  GEMMSMITH_CHECK(kernels.gather(stream_, at(d_.start), shape, p.type, samples_.address(), kSamples,
-                                 check_field(offsetof(Checks, values))));
+  GEMMSMITH_CHECK(kernels.gather(stream_, at(d_.start), shape, p.output_type(), samples_.address(),
+                                 kSamples, check_field(offsetof(Checks, values))));
   if (effort == Effort::kFull) {
     GEMMSMITH_CHECK(poison(d_repeat_));
     GEMMSMITH_CHECK(launch.enqueue(operands(random_, d_repeat_), stream_));
-    GEMMSMITH_CHECK(kernels.compare(stream_, at(d_repeat_.start), at(d_.start), shape, p.type, true,
-                                    check_field(offsetof(Checks, repeat))));
+    GEMMSMITH_CHECK(kernels.compare(stream_, at(d_repeat_.start), at(d_.start), shape,
+                                    p.output_type(), true, check_field(offsetof(Checks, repeat))));
     GEMMSMITH_CHECK(kernels.check_guard(stream_, arena_.address(), d_repeat_, shape, kPoison,
                                         check_field(offsetof(Checks, guard_repeat))));
   }
@@ -386,7 +390,7 @@ Result<std::string> Verifier::explain_mismatch(Launch& launch) {
     GEMMSMITH_CHECK(poison(d_));
     GEMMSMITH_CHECK(launch.enqueue(operands(exact_, d_), stream_));
     GEMMSMITH_CHECK(kernels_->compare(stream_, at(d_.start), at(expected.start), shape,
-                                      problem_.type, false, report));
+                                      problem_.output_type(), false, report));
     Report found;
     GEMMSMITH_CHECK(copy_to_host(*driver_, &found, report, sizeof(found), stream_));
     return found;
@@ -397,16 +401,19 @@ Result<std::string> Verifier::explain_mismatch(Launch& launch) {
   const Position first = {
       static_cast<std::int32_t>(rows / shape.rows), static_cast<std::int32_t>(rows % shape.rows),
       static_cast<std::int32_t>(static_cast<std::int64_t>(found.first) % shape.cols)};
-  const std::int64_t offset = (first.matrix * shape.stride + first.row * shape.ld + first.col) * 2;
-  std::uint16_t actual = 0;
-  std::uint16_t expected = 0;
-  GEMMSMITH_CHECK(copy_to_host(*driver_, &actual, at(d_.start + offset), 2, stream_));
+  const std::int64_t offset =
+      (first.matrix * shape.stride + first.row * shape.ld + first.col) * shape.element_bytes;
+  const auto bytes = static_cast<std::size_t>(shape.element_bytes);
+  std::uint32_t actual = 0;
+  std::uint32_t expected = 0;
+  GEMMSMITH_CHECK(copy_to_host(*driver_, &actual, at(d_.start + offset), bytes, stream_));
   GEMMSMITH_CHECK(
-      copy_to_host(*driver_, &expected, at(expected_exact_.start + offset), 2, stream_));
+      copy_to_host(*driver_, &expected, at(expected_exact_.start + offset), bytes, stream_));
   const std::string place = place_text(problem_, first);
-  std::string text = is_poison(actual) ? fmt::format("first {} was never written", place)
-                                       : fmt::format("first {} is 0x{:04x}, not 0x{:04x}", place,
-                                                     actual, expected);
+  std::string text = is_poison(actual, shape.element_bytes)
+                         ? fmt::format("first {} was never written", place)
+                         : fmt::format("first {} is 0x{:0{}x}, not 0x{:0{}x}", place, actual,
+                                       2 * bytes, expected, 2 * bytes);
   if (problem_.accumulator != DataType::kF32 || problem_.flop() > kNaivePatienceFlop) return text;
 
   GEMMSMITH_CHECK(fill_inputs(exact_, true, {-1, 1}));
@@ -451,7 +458,7 @@ Result<Verdict> Verifier::check_timed(std::size_t prepared) {
   GEMMSMITH_CHECK(kernels_->check_guard(stream_, base, timed_layout_.d, stored_d(problem_), kPoison,
                                         check_field(offsetof(Checks, guard_random))));
   GEMMSMITH_CHECK(kernels_->gather(stream_, base + static_cast<CUdeviceptr>(timed_layout_.d.start),
-                                   stored_d(problem_), problem_.type, samples_.address(),
+                                   stored_d(problem_), problem_.output_type(), samples_.address(),
                                    kTimedSamples, check_field(offsetof(Checks, values))));
   Checks checks;
   GEMMSMITH_CHECK(copy_to_host(*driver_, &checks, checks_.address(), sizeof(Checks), stream_));

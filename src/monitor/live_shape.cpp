@@ -40,6 +40,7 @@ Problem problem_of(const watch::ShapeKey& key) {
   problem.type = static_cast<DataType>(key.type);
   problem.accumulator = static_cast<DataType>(key.accumulator);
   problem.layout = static_cast<Layout>(key.layout);
+  problem.f32_output = key.f32_output == 1;
   problem.lda = packed_lda(problem);
   problem.ldb = packed_ldb(problem);
   problem.ldc = problem.ldd = packed_ldd(problem);

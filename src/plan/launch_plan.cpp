@@ -27,8 +27,8 @@ constexpr std::int64_t kCopyAlignment = 128;  // of packed operands in the works
 constexpr int kPortableCluster = 8;           // larger clusters must be asked for
 
 Result<void> check_strides(const LaunchRecipe& recipe, const Problem& problem) {
-  const std::int64_t unit = kLoadBytes / size_bytes(problem.type);
   const auto check = [&](const char* operand, const MatrixShape& shape) -> Result<void> {
+    const std::int64_t unit = kLoadBytes / shape.element_bytes;
     if (shape.rows > 1 && shape.ld % unit != 0)
       return fail(ErrorCode::kUnsupported,
                   "the kernel cannot launch on {}: ld{} {} is not a multiple of {} elements",
@@ -46,6 +46,7 @@ Result<void> check_strides(const LaunchRecipe& recipe, const Problem& problem) {
   if (!recipe.stores_by_tma()) return {};
   GEMMSMITH_CHECK(check("d", stored_d(problem)));
   // A TMA store clips at D's edge in whole 16-byte chunks: it would write into the rows' padding.
+  const std::int64_t unit = kLoadBytes / size_bytes(problem.output_type());
   if (problem.n % unit == 0) return {};
   return fail(ErrorCode::kUnsupported,
               "the kernel cannot launch on {}: n is not a multiple of {} elements",
@@ -158,6 +159,18 @@ Result<void> add_packing(const LaunchRecipe& recipe, const Problem& problem, Lau
               describe(problem), plan.workspace_bytes);
 }
 
+CUtensorMapDataType map_type(DataType type) {
+  switch (type) {
+    case DataType::kF16:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case DataType::kBf16:
+      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case DataType::kF32:
+      break;
+  }
+  return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+}
+
 CUtensorMapSwizzle swizzle_of(int row_bytes) {
   switch (row_bytes) {
     case 128:
@@ -184,10 +197,8 @@ Result<void> encode(const Driver& driver, const TensorMapShape& shape, DataType 
   const std::array<cuuint32_t, 3> steps = {1, 1, 1};
   CUtensorMap encoded = {};  // not in place: CUDA 13 aligns its type to 128 bytes
   const CUresult result = driver.TensorMapEncodeTiled(
-      &encoded,
-      type == DataType::kBf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-      shape.matrices > 0 ? 3 : 2, const_cast<void*>(pointer), sizes.data(), strides.data(),
-      box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+      &encoded, map_type(type), shape.matrices > 0 ? 3 : 2, const_cast<void*>(pointer),
+      sizes.data(), strides.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
       swizzle_of(shape.box_columns * element_bytes), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
       CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) {
@@ -360,16 +371,18 @@ Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& p
   if (recipe.uses_workspace()) GEMMSMITH_CHECK(add_workspace(recipe, problem, clusters, plan));
   plan.programmatic = recipe.programmatic == 1;
   plan.type = problem.type;
+  plan.output = problem.output_type();
   plan.grouped = problem.grouped;
   plan.has_bias = problem.has_bias;
   fill_maps(recipe, problem, plan);
   const int element_bytes = size_bytes(problem.type);
+  const int output_bytes = size_bytes(plan.output);
   GEMMSMITH_CHECK(add_packing(recipe, problem, plan));
   const auto load_bytes = [&](bool is_packed) {
     return is_packed || recipe.element_loads == 1 ? element_bytes : kLoadBytes;
   };
-  plan.needs = {load_bytes(plan.packing.packs_a), load_bytes(plan.packing.packs_b), element_bytes,
-                plan.stores_by_tma ? kLoadBytes : element_bytes};
+  plan.needs = {load_bytes(plan.packing.packs_a), load_bytes(plan.packing.packs_b), output_bytes,
+                plan.stores_by_tma ? kLoadBytes : output_bytes};
   return plan;
 }
 
@@ -380,7 +393,7 @@ Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Ope
   if (plan.grouped)
     GEMMSMITH_CHECK(check_pointer(operands.group_ends, sizeof *operands.group_ends, "group_ends"));
   if (plan.has_bias)
-    GEMMSMITH_CHECK(check_pointer(operands.bias, size_bytes(plan.type), "the bias"));
+    GEMMSMITH_CHECK(check_pointer(operands.bias, size_bytes(plan.output), "the bias"));
   const bool may_read_c = plan.args.beta != 0 || plan.args.beta_device != nullptr;
   if (may_read_c || operands.c != nullptr)
     GEMMSMITH_CHECK(check_pointer(operands.c, plan.needs.c, "C"));
@@ -399,7 +412,7 @@ Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Ope
   if (plan.has_tensor_maps && !plan.packing.packs_b)
     GEMMSMITH_CHECK(encode(driver, plan.map_b, plan.type, operands.b, "B", bound.map_b));
   if (plan.stores_by_tma)
-    GEMMSMITH_CHECK(encode(driver, plan.map_d, plan.type, operands.d, "D", bound.map_d));
+    GEMMSMITH_CHECK(encode(driver, plan.map_d, plan.output, operands.d, "D", bound.map_d));
   return bound;
 }
 

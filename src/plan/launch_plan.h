@@ -35,9 +35,10 @@ struct LaunchPlan {
   unsigned shared_bytes = 0;
   bool programmatic = false;  // programmatic dependent launch
   bool has_tensor_maps = false;
-  bool grouped = false;   // Operands::group_ends is read
-  bool has_bias = false;  // Operands::bias is read
-  DataType type = DataType::kF16;
+  bool grouped = false;              // Operands::group_ends is read
+  bool has_bias = false;             // Operands::bias is read
+  DataType type = DataType::kF16;    // of A and B
+  DataType output = DataType::kF16;  // of C, D and the bias
   TensorMapShape map_a, map_b, map_d;
   bool stores_by_tma = false;        // map_d is used
   bool persistent = false;           // the grid is bounded by what the device holds at once

@@ -34,21 +34,22 @@ int consumer_columns(const Config& config) {
   return halves_columns ? config.at("tile_n") / 2 : config.at("tile_n");
 }
 
-// The widest box of a map, in columns, that divides `columns`.
-int widest_box(int columns) {
-  int box = kSwizzledColumns;
+// The widest box of a map, in columns, that divides `columns`; at most `most`, whose bytes are 128.
+int widest_box(int columns, int most) {
+  int box = most;
   while (columns % box != 0) box /= 2;
   return box;
 }
 
-void add_tensor_maps(const Config& config, Layout layout, LaunchRecipe& recipe) {
+void add_tensor_maps(const Config& config, Layout layout, bool f32_output, LaunchRecipe& recipe) {
   // Each CTA of a cluster loads its part of what the cluster shares.
   recipe.box_rows_a = (a_is_k_contiguous(layout) ? recipe.tile_m : kSlabLines) / recipe.cluster_n;
   recipe.box_rows_b = (b_is_k_contiguous(layout) ? recipe.tile_n : kSlabLines) / recipe.cluster_m;
-  recipe.box_columns_b = b_is_k_contiguous(layout) ? kSwizzledColumns : widest_box(recipe.tile_n);
+  recipe.box_columns_b =
+      b_is_k_contiguous(layout) ? kSwizzledColumns : widest_box(recipe.tile_n, kSwizzledColumns);
   if (config.at("epilogue") != 0 || config.at("split") != 0) return;
   recipe.box_rows_d = kStoreRows;
-  recipe.box_columns_d = widest_box(consumer_columns(config));
+  recipe.box_columns_d = widest_box(consumer_columns(config), f32_output ? 32 : kSwizzledColumns);
 }
 
 // As kernels/parts/split_workspace.cuh lays it out: accumulators as they are, a counter a warp.
@@ -62,7 +63,7 @@ void add_workspace(const Config& config, DataType accumulator, LaunchRecipe& rec
 }  // namespace
 
 LaunchRecipe make_recipe(const Config& config, const Signature& signature, const Target& target) {
-  const Footprint footprint = config.family->footprint(config, signature.accumulator);
+  const Footprint footprint = config.family->footprint(config, signature);
   LaunchRecipe recipe;
   recipe.tile_m = config.at("tile_m");
   recipe.tile_n = config.at("tile_n");
@@ -79,7 +80,7 @@ LaunchRecipe make_recipe(const Config& config, const Signature& signature, const
   recipe.threads = footprint.threads;
   recipe.shared_bytes = footprint.shared_bytes;
   if (config.family == &sm90_ws_family()) {
-    add_tensor_maps(config, signature.layout, recipe);
+    add_tensor_maps(config, signature.layout, signature.f32_output, recipe);
     add_workspace(config, signature.accumulator, recipe);
   }
   if (value_or(config, "persistent", 0) == 1) recipe.resident_ctas = resident_ctas(recipe, target);

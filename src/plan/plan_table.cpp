@@ -107,7 +107,7 @@ bool is_sound(const PlanKey& key) {
          key.accumulator <= static_cast<int>(DataType::kF32) &&
          key.layout <= static_cast<int>(Layout::kTT) &&
          key.epilogue <= static_cast<std::uint8_t>(Epilogue::kGeneral) && key.grouped <= 1 &&
-         key.follows <= 1 && key.reserved == 0;
+         key.f32_output <= 1 && key.follows <= 1;
 }
 
 bool is_within(std::int32_t value, std::int32_t low, std::int32_t high) {
@@ -276,12 +276,13 @@ PlanKey key_of(const Problem& problem) {
   key.type = static_cast<std::uint8_t>(problem.type);
   key.accumulator = static_cast<std::uint8_t>(problem.accumulator);
   key.layout = static_cast<std::uint8_t>(problem.layout);
+  key.f32_output = problem.f32_output ? 1 : 0;
   const auto operand = [&](int place, int alignment, const MatrixShape& shape) {
     const std::int64_t rows_apart = shape.rows > 1 ? shape.ld : 0;
     const std::int64_t matrices_apart = shape.batch > 1 ? shape.stride : 0;
     // The lowest bit of either decides.
     const unsigned bits =
-        alignment_class(alignment, (rows_apart | matrices_apart) * size_bytes(problem.type));
+        alignment_class(alignment, (rows_apart | matrices_apart) * shape.element_bytes);
     key.alignment = static_cast<std::uint8_t>(key.alignment | bits << (2 * place));
   };
   operand(0, problem.alignment.a, stored_a(problem));

@@ -41,11 +41,12 @@ struct PlanKey {
   // Two bits each for A, B, C, D from the lowest: base pointer, leading dimension and a batch's
   // stride are all multiples of 16 bytes (0), 8 (1), 4 (2), 2 (3). C's are 0 where beta is 0.
   std::uint8_t alignment = 0;
-  std::uint8_t epilogue = 0;  // Epilogue
-  std::uint8_t grouped = 0;   // 1: `batch` groups of at most m rows in all, m a power of two
-  // 1: a follower, which serves what the same key with 0 serves, right behind a kernel of ours.
+  std::uint8_t epilogue = 0;    // Epilogue
+  std::uint8_t grouped = 0;     // 1: `batch` groups of at most m rows in all, m a power of two
+  std::uint8_t f32_output = 0;  // 1: C and D are f32
+  // 1: a follower, which serves what the same key with 0 serves, right behind a kernel of ours. The
+  // last, so that it stands behind its plan.
   std::uint8_t follows = 0;
-  std::uint8_t reserved = 0;
 
   auto operator<=>(const PlanKey&) const = default;
 };

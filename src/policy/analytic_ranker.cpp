@@ -154,7 +154,7 @@ class LaunchVariants {
 
 // Rebuilt only when another target or type is asked for; the list depends on nothing else.
 std::vector<Config> catalogue_of(const Target& target, const Problem& problem) {
-  using Key = std::tuple<int, int, int, int, DataType, DataType, Layout, bool, bool>;
+  using Key = std::tuple<int, int, int, int, DataType, DataType, Layout, bool, bool, bool>;
   static std::mutex mutex;
   static std::map<Key, std::vector<Config>> known;
   const std::lock_guard lock(mutex);
@@ -166,7 +166,8 @@ std::vector<Config> catalogue_of(const Target& target, const Problem& problem) {
                 problem.accumulator,
                 problem.layout,
                 problem.is_batched(),
-                problem.grouped};
+                problem.grouped,
+                problem.f32_output};
   auto found = known.find(key);
   if (found == known.end())
     found = known.emplace(key, kernel_catalogue(target, signature_of(problem))).first;

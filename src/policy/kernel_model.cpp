@@ -204,8 +204,9 @@ double memory_bytes(const Problem& problem, const Target& target, const Windows&
   const auto k = static_cast<double>(problem.k);
   const double once = problem.min_bytes();
   if ((m + n) * k * element <= kL2Share * static_cast<double>(target.l2_bytes)) return once;
-  return std::max(once, (windows.rows_and_columns * k * element + m * n * element) *
-                            static_cast<double>(problem.is_batched() ? problem.batch : 1));
+  return std::max(
+      once, (windows.rows_and_columns * k * element + m * n * size_bytes(problem.output_type())) *
+                static_cast<double>(problem.is_batched() ? problem.batch : 1));
 }
 
 // K-slices of an sm80_mma tile: groups of warps that each take a part of every k tile.
@@ -332,7 +333,7 @@ KernelShape kernel_shape(const Config& config, DataType accumulator) {
   }
   if (accumulator == DataType::kF16) accumulators /= 2;
   kernel.registers = accumulators + (kernel.wgmma ? 48 : 72);
-  const Footprint size = config.family->footprint(config, accumulator);
+  const Footprint size = config.family->footprint(config, {DataType::kF16, accumulator});
   kernel.threads = size.threads;
   kernel.shared_bytes = size.shared_bytes;
   // Moved registers: three warpgroups share the whole file.

@@ -114,8 +114,8 @@ class Simulation {
   }
 
   L2Traffic run() {
-    const double d_bytes =
-        static_cast<double>(problem_.m) * static_cast<double>(problem_.n) * element_;
+    const double d_bytes = static_cast<double>(problem_.m) * static_cast<double>(problem_.n) *
+                           size_bytes(problem_.output_type());
     for (std::int64_t first = 0; first < clusters_; first += at_once_) {
       const std::int64_t last = std::min(clusters_, first + at_once_);
       for (std::int64_t step = 0; step < steps_; ++step)

@@ -11,6 +11,12 @@ MatrixShape of_batch(const Problem& p, MatrixShape shape, std::int64_t stride) {
   return shape;
 }
 
+MatrixShape output(const Problem& p, std::int64_t ld, std::int64_t stride) {
+  MatrixShape one = {p.m, p.n, ld};
+  one.element_bytes = size_bytes(p.output_type());
+  return of_batch(p, one, stride);
+}
+
 }  // namespace
 
 MatrixShape stored_a(const Problem& p) {
@@ -28,7 +34,7 @@ MatrixShape stored_b(const Problem& p) {
   }
   return of_batch(p, one, p.stride_b);
 }
-MatrixShape stored_c(const Problem& p) { return of_batch(p, {p.m, p.n, p.ldc}, p.stride_c); }
-MatrixShape stored_d(const Problem& p) { return of_batch(p, {p.m, p.n, p.ldd}, p.stride_d); }
+MatrixShape stored_c(const Problem& p) { return output(p, p.ldc, p.stride_c); }
+MatrixShape stored_d(const Problem& p) { return output(p, p.ldd, p.stride_d); }
 
 }  // namespace gemmsmith

@@ -14,6 +14,7 @@ struct MatrixShape {
   std::int64_t ld = 0;
   std::int64_t batch = 1;
   std::int64_t stride = 0;  // elements from one matrix to the next; 0: the batch shares one
+  int element_bytes = 2;
 
   // Elements from the first to the last one, padding between rows and matrices included.
   std::int64_t extent() const {

@@ -33,24 +33,27 @@ Result<void> check_size(const char* argument, std::int64_t value) {
   return {};
 }
 
-// A TMA descriptor's stride is below 2^40 bytes; operands have 2-byte elements.
-constexpr std::int64_t kMaxLd = (std::int64_t{1} << 39) - 1;
+// A TMA descriptor's stride is below 2^40 bytes.
+std::int64_t max_ld(int element_bytes) { return (std::int64_t{1} << 40) / element_bytes - 1; }
+
+std::int64_t max_elements(int element_bytes) {
+  return std::numeric_limits<std::int64_t>::max() / element_bytes;
+}
 
 Result<void> check_ld(const char* argument, std::int64_t value, std::int64_t least,
-                      std::int64_t rows) {
+                      std::int64_t rows, int element_bytes) {
   if (value < least)
     return fail(ErrorCode::kBadInput, "{} = {}: this leading dimension must be at least {}",
                 argument, value, least);
-  if (value > kMaxLd)
+  if (value > max_ld(element_bytes))
     return fail(ErrorCode::kBadInput, "{} = {}: this leading dimension must be at most {}",
-                argument, value, kMaxLd);
+                argument, value, max_ld(element_bytes));
   // Offsets are bytes in 64 bits.
-  constexpr std::int64_t kMaxElements = std::numeric_limits<std::int64_t>::max() / 2;
-  if (rows > 0 && value > kMaxElements / rows)
+  if (rows > 0 && value > max_elements(element_bytes) / rows)
     return fail(ErrorCode::kBadInput,
                 "{} = {}: with {} rows this leading dimension must be at most {}: a matrix has at "
                 "most 2^63 bytes",
-                argument, value, rows, kMaxElements / rows);
+                argument, value, rows, max_elements(element_bytes) / rows);
   return {};
 }
 
@@ -59,12 +62,11 @@ Result<void> check_stride(const char* argument, std::int64_t value, std::int64_t
                           const MatrixShape& one) {
   if (value < 0)
     return fail(ErrorCode::kBadInput, "{} = {}: a stride must not be negative", argument, value);
-  if (value > kMaxLd)
+  if (value > max_ld(one.element_bytes))
     return fail(ErrorCode::kBadInput, "{} = {}: a stride must be at most {}", argument, value,
-                kMaxLd);
-  constexpr std::int64_t kMaxElements = std::numeric_limits<std::int64_t>::max() / 2;
+                max_ld(one.element_bytes));
   const std::int64_t steps = std::max<std::int64_t>(batch - 1, 0);
-  if (steps > 0 && value > (kMaxElements - one.matrix_extent()) / steps)
+  if (steps > 0 && value > (max_elements(one.element_bytes) - one.matrix_extent()) / steps)
     return fail(ErrorCode::kBadInput, "{} = {}: {} matrices would span more than 2^63 bytes",
                 argument, value, batch);
   return {};
@@ -116,16 +118,15 @@ double Problem::min_bytes() const {
   const auto kd = static_cast<double>(k);
   // As if every group had rows.
   if (grouped)
-    return (md * kd + nd * kd * static_cast<double>(std::min(batch, m)) +
-            md * nd * (beta != 0 ? 2 : 1)) *
-           size_bytes(type);
+    return (md * kd + nd * kd * static_cast<double>(std::min(batch, m))) * size_bytes(type) +
+           md * nd * (beta != 0 ? 2 : 1) * size_bytes(output_type());
   const auto matrices = [this](std::int64_t stride) {
     return static_cast<double>(is_batched() && stride == 0 ? 1 : batch);
   };
   const double inputs = md * kd * matrices(stride_a) + kd * nd * matrices(stride_b);
   const double outputs =
       md * nd * (static_cast<double>(batch) + (beta != 0 ? matrices(stride_c) : 0.0));
-  return (inputs + outputs) * size_bytes(type);
+  return inputs * size_bytes(type) + outputs * size_bytes(output_type());
 }
 
 int size_bytes(DataType type) { return type == DataType::kF32 ? 4 : 2; }
@@ -184,6 +185,14 @@ Result<Layout> parse_layout(std::string_view text) {
   return fail(ErrorCode::kBadInput, "unknown layout '{}': expected tn, nn, nt or tt", text);
 }
 
+Result<void> set_output(Problem& problem, std::string_view text) {
+  GEMMSMITH_TRY(const DataType output, parse_data_type(text));
+  problem.f32_output = output == DataType::kF32;
+  if (problem.f32_output || output == problem.type) return {};
+  return fail(ErrorCode::kBadInput, "output = {}: with {} operands it must be {} or f32",
+              name(output), name(problem.type), name(problem.type));
+}
+
 bool a_is_k_contiguous(Layout layout) { return layout == Layout::kTN || layout == Layout::kTT; }
 bool b_is_k_contiguous(Layout layout) { return layout == Layout::kTN || layout == Layout::kNN; }
 
@@ -227,17 +236,22 @@ Result<Problem> make_problem(Problem problem) {
     return fail(ErrorCode::kUnsupported,
                 "accumulator = f16 with type = {}: f16 accumulation needs f16 operands",
                 name(problem.type));
+  if (problem.f32_output && problem.accumulator != DataType::kF32)
+    return fail(ErrorCode::kUnsupported, "output = f32 with accumulator = {}: needs f32",
+                name(problem.accumulator));
+  const int in = size_bytes(problem.type);
+  const int out = size_bytes(problem.output_type());
   if (problem.lda == 0) problem.lda = packed_lda(problem);
   if (problem.ldb == 0) problem.ldb = packed_ldb(problem);
   if (problem.ldd == 0) problem.ldd = packed_ldd(problem);
   if (problem.ldc == 0) problem.ldc = problem.ldd;
   const std::int64_t a_rows = a_is_k_contiguous(problem.layout) ? problem.m : problem.k;
   const std::int64_t b_rows = b_is_k_contiguous(problem.layout) ? problem.n : problem.k;
-  GEMMSMITH_CHECK(check_ld("lda", problem.lda, packed_lda(problem), a_rows));
-  GEMMSMITH_CHECK(check_ld("ldb", problem.ldb, packed_ldb(problem), b_rows));
+  GEMMSMITH_CHECK(check_ld("lda", problem.lda, packed_lda(problem), a_rows, in));
+  GEMMSMITH_CHECK(check_ld("ldb", problem.ldb, packed_ldb(problem), b_rows, in));
   // ldd first: ldc may only repeat it.
-  GEMMSMITH_CHECK(check_ld("ldd", problem.ldd, packed_ldd(problem), problem.m));
-  GEMMSMITH_CHECK(check_ld("ldc", problem.ldc, packed_ldd(problem), problem.m));
+  GEMMSMITH_CHECK(check_ld("ldd", problem.ldd, packed_ldd(problem), problem.m, out));
+  GEMMSMITH_CHECK(check_ld("ldc", problem.ldc, packed_ldd(problem), problem.m, out));
   GEMMSMITH_CHECK(settle_strides(problem));
   straighten_vectors(problem);
   return problem;
@@ -266,14 +280,15 @@ std::string shape_name(const Problem& problem) {
 }
 
 Signature signature_of(const Problem& problem) {
-  return {problem.type,         problem.accumulator, problem.layout,
-          problem.is_batched(), problem.grouped,     problem.has_epilogue()};
+  return {problem.type,    problem.accumulator,    problem.layout,    problem.is_batched(),
+          problem.grouped, problem.has_epilogue(), problem.f32_output};
 }
 
 std::string describe(const Signature& signature) {
-  return fmt::format("{}/{} {}{}{}{}", name(signature.type), name(signature.accumulator),
+  return fmt::format("{}/{} {}{}{}{}{}", name(signature.type), name(signature.accumulator),
                      name(signature.layout), signature.batched ? " batched" : "",
-                     signature.grouped ? " grouped" : "", signature.fused ? " fused" : "");
+                     signature.grouped ? " grouped" : "", signature.fused ? " fused" : "",
+                     signature.f32_output ? " out=f32" : "");
 }
 
 std::string describe(const Problem& problem) {

@@ -41,7 +41,7 @@ struct Problem {
   std::int64_t n = 0;
   std::int64_t k = 0;
   std::int64_t batch = 1;
-  DataType type = DataType::kF16;         // of A, B, C and D
+  DataType type = DataType::kF16;         // of A and B, and of C, D and the bias unless f32_output
   DataType accumulator = DataType::kF32;  // kF32, or kF16 with f16 operands
   Layout layout = Layout::kTN;
   std::int64_t lda = 0;  // elements; make_problem fills in the packed values
@@ -61,13 +61,15 @@ struct Problem {
   // mixture of experts); m counts the rows of all. How many a group has is known on the device
   // only.
   bool grouped = false;
+  bool f32_output = false;  // C, D and the bias are f32; with f32 accumulators only
   // The epilogue: D = activation(alpha A B + beta C + bias), in f32 and rounded once. The bias has
-  // one element of the operands' type for each column of D, the same for a whole batch.
+  // one element of D's type for each column of D, the same for a whole batch.
   bool has_bias = false;
   Activation activation = Activation::kNone;
 
   bool operator==(const Problem&) const = default;
 
+  DataType output_type() const { return f32_output ? DataType::kF32 : type; }
   bool has_epilogue() const { return has_bias || activation != Activation::kNone; }
 
   // m, n or batch is 0: nothing to compute. (k = 0 still writes beta * C.)
@@ -86,6 +88,7 @@ struct Signature {
   bool batched = false;
   bool grouped = false;
   bool fused = false;  // with any epilogue: which one is a launch argument
+  bool f32_output = false;
 
   bool operator==(const Signature&) const = default;
 };
@@ -96,7 +99,7 @@ struct Signature {
 void straighten_vectors(Problem& problem);
 
 Signature signature_of(const Problem& problem);
-// "f16/f32 tn", "f16/f32 tn batched", "f16/f32 tn fused"
+// "f16/f32 tn", "f16/f32 tn batched", "f16/f32 tn fused", "f16/f32 tn out=f32"
 std::string describe(const Signature& signature);
 
 int size_bytes(DataType type);
@@ -106,6 +109,9 @@ const char* name(Activation activation);  // "none", "relu", "gelu_tanh", "gelu_
 // Case-insensitive; errors (kBadInput) list the accepted names.
 Result<DataType> parse_data_type(std::string_view text);
 Result<Layout> parse_layout(std::string_view text);
+// Sets f32_output by the name of C and D's type: f32, or that of the operands, which must be set
+// before. kBadInput for another one.
+Result<void> set_output(Problem& problem, std::string_view text);
 
 bool a_is_k_contiguous(Layout layout);
 bool b_is_k_contiguous(Layout layout);
@@ -122,10 +128,9 @@ std::int64_t default_stride_d(const Problem& problem);
 // Fills leading dimensions that are 0 with the packed ones, strides that are kDense with the dense
 // ones, and checks the rest: sizes not negative and below 2^31, leading dimensions large enough,
 // rows and matrices less than 2^40 bytes apart (what TMA takes) and operands below 2^63 bytes, D's
-// matrices apart, type and accumulator a legal pair. Groups need an A with k contiguous and have no
-// epilogue. Without a batch strides mean nothing: they
-// become kDense.
-// The error names the argument, its value and the rule.
+// matrices apart, type, accumulator and output legal together. Groups need an A with k contiguous
+// and have no epilogue. Without a batch strides mean nothing: they become kDense. The error names
+// the argument, its value and the rule.
 Result<Problem> make_problem(Problem problem);
 
 // "64_4096_64", of a batch of 512 "64_4096_64x512": the shape alone, as on the command line; of 8

@@ -35,11 +35,12 @@ enum class Column {
   kStrideA,
   kStrideB,
   kStrideC,
-  kStrideD
+  kStrideD,
+  kOut  // behind the operands' type, which it is compared with
 };
-constexpr std::array<std::string_view, 17> kColumnNames = {
-    "m",   "n",   "k",     "batch", "type",     "acc",      "layout",   "lda",     "ldb",
-    "ldc", "ldd", "alpha", "beta",  "stride_a", "stride_b", "stride_c", "stride_d"};
+constexpr std::array<std::string_view, 18> kColumnNames = {
+    "m",   "n",   "k",     "batch", "type",     "acc",      "layout",   "lda",      "ldb",
+    "ldc", "ldd", "alpha", "beta",  "stride_a", "stride_b", "stride_c", "stride_d", "out"};
 
 std::optional<Column> column_of(std::string_view name) {
   const auto found = std::find(kColumnNames.begin(), kColumnNames.end(), name);
@@ -123,6 +124,8 @@ Result<void> set_field(Problem& problem, Column column, std::string_view text) {
       return set_stride(problem.stride_c, text);
     case Column::kStrideD:
       return set_stride(problem.stride_d, text);
+    case Column::kOut:
+      return set_output(problem, text);
   }
   return {};
 }
@@ -297,7 +300,8 @@ Result<std::vector<Problem>> parse_csv(std::string_view text, const std::string&
 }
 
 bool is_text(Column column) {
-  return column == Column::kType || column == Column::kAcc || column == Column::kLayout;
+  return column == Column::kType || column == Column::kAcc || column == Column::kLayout ||
+         column == Column::kOut;
 }
 
 Result<Fields> fields_of(const nlohmann::json& object) {

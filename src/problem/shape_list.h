@@ -11,7 +11,7 @@
 
 namespace gemmsmith {
 
-// Columns or keys understood: m n k (required), batch, type, acc, layout, lda, ldb, ldc, ldd,
+// Columns or keys understood: m n k (required), batch, type, acc, out, layout, lda, ldb, ldc, ldd,
 // alpha, beta; the rest is ignored. Missing ones come from `defaults`. Repeated problems are kept
 // once, at their first place. Errors (kBadInput) read "FILE:LINE: column: what was expected".
 Result<std::vector<Problem>> parse_shape_list(std::string_view text, const std::string& file_name,

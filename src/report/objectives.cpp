@@ -18,6 +18,14 @@ Term share(Term percent) { return percent ? Term(*percent / 100) : std::nullopt;
 Term negative(Term value) { return value ? Term(-*value) : std::nullopt; }
 
 Term time_term(const CountedConfig& c) { return log_of(c.ratio); }
+Term energy(const CountedConfig& c) {
+  const Term log = log_of(c.counted.values.energy_uj);
+  return negative(log);
+}
+Term workspace(const CountedConfig& c) {
+  constexpr double kMib = 1 << 20;
+  return c.workspace_bytes ? Term(-std::log1p(*c.workspace_bytes / kMib)) : std::nullopt;
+}
 Term l2_hits(const CountedConfig& c) { return share(l2_hit_percent(c.counted.values)); }
 Term sm_throughput(const CountedConfig& c) { return share(sm_percent(c.counted.values)); }
 Term dram_throughput(const CountedConfig& c) {
@@ -32,13 +40,15 @@ Term bank_conflicts(const CountedConfig& c) {
   return negative(share(bank_conflict_percent(c.counted.values)));
 }
 
-constexpr std::array<Objective, 6> kObjectives = {{
-    {"time", time_term, "ln of lt_tuned's time over the config's, back to back"},
-    {"l2_hit_rate", l2_hits, "share of L2's sectors that were found"},
-    {"sm_throughput", sm_throughput, "share of the SMs' peak"},
-    {"dram_throughput", dram_throughput, "share of device memory's peak, negative"},
-    {"dram_bytes", dram_traffic, "ln of the bytes that must move over those that did"},
-    {"bank_conflicts", bank_conflicts, "share of shared-memory wavefronts, negative"},
+constexpr std::array<Objective, 8> kObjectives = {{
+    {"time", time_term, "ln of lt_tuned's time over the config's, back to back", false},
+    {"energy", energy, "ln of a launch's microjoules, negative", true},
+    {"workspace", workspace, "ln of 1 and the MiB of workspace, negative", false},
+    {"l2_hit_rate", l2_hits, "share of L2's sectors that were found", true},
+    {"sm_throughput", sm_throughput, "share of the SMs' peak", true},
+    {"dram_throughput", dram_throughput, "share of device memory's peak, negative", true},
+    {"dram_bytes", dram_traffic, "ln of the bytes that must move over those that did", true},
+    {"bank_conflicts", bank_conflicts, "share of shared-memory wavefronts, negative", true},
 }};
 
 Result<const Objective*> find_objective(std::string_view name) {

@@ -19,10 +19,11 @@ struct Objective {
   // Nothing where it is not known.
   std::optional<double> (*term)(const CountedConfig&);
   const char* meaning;
+  bool needs_counting;  // known of counted configs alone
 };
 
-// time, l2_hit_rate, sm_throughput, dram_throughput, dram_bytes, bank_conflicts. Occupancy and IPC
-// are reported and never rewarded: a good kernel may need little of either.
+// time, energy, workspace, l2_hit_rate, sm_throughput, dram_throughput, dram_bytes, bank_conflicts.
+// Occupancy and IPC are reported and never rewarded: a good kernel may need little of either.
 std::span<const Objective> objectives();
 std::string objective_names();  // "time, l2_hit_rate, ..."
 

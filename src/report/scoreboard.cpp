@@ -30,13 +30,14 @@ constexpr std::array<Bucket, 7> kBuckets = {
 
 using ProblemOrder =
     std::tuple<std::int64_t, std::int64_t, std::int64_t, DataType, DataType, Layout, std::int64_t,
-               std::int64_t, std::int64_t, float, float, std::array<std::int64_t, 5>>;
+               std::int64_t, std::int64_t, float, float, std::array<std::int64_t, 5>, bool>;
 
 ProblemOrder order_of(const Problem& p) {
-  return {p.m,     p.n,           p.k,
-          p.type,  p.accumulator, p.layout,
-          p.lda,   p.ldb,         p.ldd,
-          p.alpha, p.beta,        {p.batch, p.stride_a, p.stride_b, p.stride_c, p.stride_d}};
+  return {p.m,         p.n,           p.k,
+          p.type,      p.accumulator, p.layout,
+          p.lda,       p.ldb,         p.ldd,
+          p.alpha,     p.beta,        {p.batch, p.stride_a, p.stride_b, p.stride_c, p.stride_d},
+          p.f32_output};
 }
 
 bool is_candidate(const Measurement& row) {

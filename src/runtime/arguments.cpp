@@ -194,8 +194,8 @@ Result<void> check_workspace(const MatmulArguments& arguments) {
 }
 
 // Every matrix of a batch is as aligned as the first and the step to the next.
-void lower_to_strides(const vendor::Extras& extras, Problem& problem) {
-  const std::int64_t output = extras.has_output ? size_bytes(extras.output) : kElementBytes;
+void lower_to_strides(Problem& problem) {
+  const std::int64_t output = size_bytes(problem.output_type());
   lower_alignment(problem.alignment.a, problem.stride_a, kElementBytes);
   lower_alignment(problem.alignment.b, problem.stride_b, kElementBytes);
   lower_alignment(problem.alignment.c, problem.stride_c, output);
@@ -298,7 +298,7 @@ Result<Call> check_call(const gemmsmithProblem_t& problem, const MatmulArguments
   }
   call.problem.alignment = {alignment_of(call.operands.a), alignment_of(call.operands.b),
                             alignment_of(call.operands.c), alignment_of(call.operands.d)};
-  if (call.problem.is_batched()) lower_to_strides(call.extras, call.problem);
+  if (call.problem.is_batched()) lower_to_strides(call.problem);
   call.workspace = {arguments.workspace, static_cast<std::int64_t>(arguments.workspace_bytes)};
   return call;
 }

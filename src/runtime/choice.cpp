@@ -12,8 +12,6 @@ const char* reason_text(Rejection rejection) {
       return "the plan table has no plan for this problem";
     case Rejection::kAlignment:
       return "a pointer is less aligned than the plan needs";
-    case Rejection::kOutput:
-      return "no kernel has another output type yet";
     case Rejection::kEpilogue:
       return "the plan has no kernel with epilogues: make the table with --epilogues";
     case Rejection::kStrides:

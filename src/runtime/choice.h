@@ -20,7 +20,6 @@ enum class Rejection {
   kNoTable,
   kNoPlan,
   kAlignment,      // a pointer is less aligned than the plan needs
-  kOutput,         // another output type, which kernels do not have
   kEpilogue,       // the plan has no kernel with epilogues
   kStrides,        // a leading dimension that the plan cannot take
   kOtherScalars,   // the plan was tuned for alpha and beta that ask for other work

@@ -75,11 +75,6 @@ Result<void> DeviceState::run_fallback(const Problem& problem, const vendor::Ext
 
 Result<void> DeviceState::run_scaling(const Call& call) const {
   GEMMSMITH_CHECK(check_own_kernels("D = beta * C", call.problem));
-  if (call.extras.has_output)
-    return fail(ErrorCode::kUnsupported,
-                "{} has alpha or k of 0 with f32 output: there is nothing to multiply, and no "
-                "kernel for the rest",
-                describe(call.problem));
   GEMMSMITH_CHECK(scale(call));
   if (!call.problem.has_epilogue()) return {};
   return finish_kernel_.run(driver_, call.problem, call.extras, call.operands.d, call.stream);
@@ -96,10 +91,11 @@ Result<void> DeviceState::scale(const Call& call) const {
     return scale_kernel_.run(driver_, tall, call.operands, call.scalars, call.stream);
   }
   vendor::Operands operands = call.operands;
+  const std::int64_t element_bytes = size_bytes(problem.output_type());
   for (std::int64_t i = 0; i < problem.batch; ++i) {
     GEMMSMITH_CHECK(scale_kernel_.run(driver_, problem, operands, call.scalars, call.stream));
-    operands.c = static_cast<const std::uint16_t*>(operands.c) + problem.stride_c;
-    operands.d = static_cast<std::uint16_t*>(operands.d) + problem.stride_d;
+    operands.c = static_cast<const char*>(operands.c) + problem.stride_c * element_bytes;
+    operands.d = static_cast<char*>(operands.d) + problem.stride_d * element_bytes;
   }
   return {};
 }

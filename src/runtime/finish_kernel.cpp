@@ -213,7 +213,7 @@ Result<void> FinishKernel::run(const Driver& driver, const Problem& problem,
   std::int64_t ldd = problem.ldd;
   std::int64_t stride = problem.is_batched() ? problem.stride_d : 0;
   unsigned flags =
-      (problem.type == DataType::kBf16 ? kFlagBf16 : 0) | (extras.has_output ? kFlagF32 : 0);
+      (problem.type == DataType::kBf16 ? kFlagBf16 : 0) | (problem.f32_output ? kFlagF32 : 0);
   int activation = static_cast<int>(problem.activation);
   void* parameters[] = {&d, &bias, &lines, &rows, &columns, &ldd, &stride, &flags, &activation};
   const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };

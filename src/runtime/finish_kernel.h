@@ -15,7 +15,7 @@ class FinishKernel {
   static Result<FinishKernel> load(const Driver& driver);
 
   // Enqueues it. Allocates nothing. Uses m, n, batch, ldd, stride_d, type, has_bias and activation
-  // of the problem, which must not be empty, and output type and bias of the extras.
+  // and output type of the problem, which must not be empty, and the bias of the extras.
   Result<void> run(const Driver& driver, const Problem& problem, const vendor::Extras& extras,
                    void* d, CUstream stream) const;
 

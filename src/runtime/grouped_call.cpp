@@ -36,11 +36,9 @@ Result<void> check_groups(const gemmsmithProblem_t& problem) {
     return fail(ErrorCode::kUnsupported,
                 "transb = {}: groups are columns of B, which must not be transposed",
                 problem.transb);
-  if (problem.epilogue != 0 || problem.output != 0)
-    return fail(
-        ErrorCode::kUnsupported,
-        "epilogue = {}, output = {}: grouped products have neither epilogues nor f32 output",
-        problem.epilogue, problem.output);
+  if (problem.epilogue != 0)
+    return fail(ErrorCode::kUnsupported, "epilogue = {}: grouped products have no epilogues",
+                problem.epilogue);
   return {};
 }
 

@@ -75,10 +75,7 @@ void choose_and_bind(ResidentTable* resident, DeviceState& device, const Call& c
                      plan::BoundLaunch& bound) {
   choice = {};
   choice.rejection = Rejection::kNoTable;
-  if (call.extras.has_output)
-    choice.rejection = Rejection::kOutput;
-  else if (resident != nullptr)
-    choice = resident->choose(call);
+  if (resident != nullptr) choice = resident->choose(call);
   if (choice.rejection == Rejection::kWorkspace) choice.most_workspace_bytes = call.workspace.bytes;
   bind_kernel(device, call, choice, bound);
   if (choice.source == Source::kCublasLt) note_miss(device.driver(), call, choice.rejection);
@@ -332,7 +329,7 @@ Result<bool> Handle::run_if_planned(const gemmsmithProblem_t& problem,
   }
   GEMMSMITH_TRY(const gemmsmithProblem_t checked, check_problem(&problem));
   GEMMSMITH_TRY(const Call call, check_call(checked, arguments));
-  if (call.problem.is_empty() || call.is_scaling() || call.extras.has_output) return false;
+  if (call.problem.is_empty() || call.is_scaling()) return false;
   GEMMSMITH_TRY(const CUcontext context, current_context());
   GEMMSMITH_TRY(Place* const place, place_of(context, call.stream));
   CachedCall<CallKey>& entry = choose_new(checked, call, context, *place);
@@ -350,11 +347,6 @@ Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem, float be
   Call call;
   call.problem = to_row_major(checked);
   if (call.problem.is_empty() || call.is_scaling()) return plan;
-  if (extras_of(checked).has_output) {
-    plan.choice.rejection = Rejection::kOutput;
-    plan.workspace_bytes = vendor::kWorkspaceBytes;
-    return plan;
-  }
   if (checked.pointer_mode == GEMMSMITH_POINTER_MODE_DEVICE) {
     call.scalars = vendor::Scalars::device(nullptr, nullptr);
     call.problem.beta = 1;

@@ -17,7 +17,8 @@ namespace gemmsmith::runtime {
 namespace {
 
 constexpr std::string_view kHeader =
-    "m,n,k,batch,type,acc,layout,lda,ldb,ldc,ldd,alpha,beta,stride_a,stride_b,stride_c,stride_d\n";
+    "m,n,k,batch,type,acc,layout,lda,ldb,ldc,ldd,alpha,beta,stride_a,stride_b,stride_c,stride_d,"
+    "out\n";
 
 // Values of alpha and beta beyond their class change no plan.
 std::uint64_t identity_of(const Problem& p) {
@@ -36,6 +37,7 @@ std::uint64_t identity_of(const Problem& p) {
                                  static_cast<std::int64_t>(p.type),
                                  static_cast<std::int64_t>(p.accumulator),
                                  static_cast<std::int64_t>(p.layout),
+                                 static_cast<std::int64_t>(p.f32_output),
                                  static_cast<std::int64_t>(plan::epilogue_of(p.alpha, p.beta))};
   const std::uint64_t hash = hash64({reinterpret_cast<const char*>(fields), sizeof fields});
   return hash == 0 ? 1 : hash;  // 0 marks an empty slot
@@ -46,8 +48,10 @@ std::string line_of(const Problem& p) {
   std::string line =
       fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}", p.m, p.n, p.k, p.batch, name(p.type),
                   name(p.accumulator), name(p.layout), p.lda, p.ldb, p.ldc, p.ldd, p.alpha, p.beta);
-  if (!p.is_batched()) return line + ",,,,\n";
-  return line + fmt::format(",{},{},{},{}\n", p.stride_a, p.stride_b, p.stride_c, p.stride_d);
+  line += p.is_batched()
+              ? fmt::format(",{},{},{},{}", p.stride_a, p.stride_b, p.stride_c, p.stride_d)
+              : ",,,,";
+  return line + fmt::format(",{}\n", name(p.output_type()));
 }
 
 std::string with_process_number(std::string path) {

@@ -46,7 +46,8 @@ Problem problem_of(const plan::PlanKey& key) {
   problem.type = static_cast<DataType>(key.type);
   problem.accumulator = static_cast<DataType>(key.accumulator);
   problem.layout = static_cast<Layout>(key.layout);
-  const std::int64_t unit = kWidestBytes / size_bytes(problem.type);
+  problem.f32_output = key.f32_output == 1;
+  const std::int64_t unit = kWidestBytes / size_bytes(problem.type);  // as wide in an f32 D, too
   problem.lda = ceil_div(packed_lda(problem), unit) * unit;
   problem.ldb = ceil_div(packed_ldb(problem), unit) * unit;
   problem.ldc = problem.ldd = ceil_div(packed_ldd(problem), unit) * unit;
@@ -81,8 +82,8 @@ Rejection why_not_found(const plan::PlanTable& plans, plan::PlanKey key) {
 // Whether the kernels of one key's plan were compiled for, and tuned with, the other's work.
 bool is_same_work(const plan::PlanKey& a, const plan::PlanKey& b) {
   return a.type == b.type && a.accumulator == b.accumulator && a.layout == b.layout &&
-         a.alignment == b.alignment && a.epilogue == b.epilogue && a.grouped == b.grouped &&
-         (a.batch > 1) == (b.batch > 1);
+         a.f32_output == b.f32_output && a.alignment == b.alignment && a.epilogue == b.epilogue &&
+         a.grouped == b.grouped && (a.batch > 1) == (b.batch > 1);
 }
 
 double distance_between(const plan::PlanKey& a, const plan::PlanKey& b) {
@@ -203,7 +204,8 @@ Choice ResidentTable::choose_kernel(const plan::PlanEntry& entry, const Call& ca
   choice.source = Source::kKernel;
   choice.functions = kernel->functions;
   choice.launch = *launch;
-  choice.launch.grid = kernel->grid;
+  if (choice.launch.persistent)
+    choice.launch.grid = std::min(choice.launch.grid, kernel->most_ctas);
   return choice;
 }
 
@@ -245,6 +247,8 @@ const ResidentTable::KernelPlan* ResidentTable::load(const plan::PlanEntry& entr
   KernelPlan made;
   if (loaded == CUDA_SUCCESS) {
     auto launch = plan::make_launch_plan(entry.recipe, problem_of(entry.key));
+    if (launch && launch->persistent)
+      launch->grid = static_cast<unsigned>(entry.recipe.resident_ctas);
     if (launch && plan::prepare(device_.driver(), *launch, functions.gemm) && has_scratch(*launch))
       made = {functions, launch->grid};
   }

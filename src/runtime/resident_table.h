@@ -44,7 +44,9 @@ class ResidentTable {
   // A kernel plan on the device. Null functions: the driver refused them.
   struct KernelPlan {
     plan::Functions functions;
-    unsigned grid = 0;  // what the device can hold at once is known after loading only
+    // Of a persistent kernel, whatever the problem: what the device can hold at once is known after
+    // loading only.
+    unsigned most_ctas = 0;
   };
   // A list, since a plan serves several leading dimensions. A null plan: refused.
   struct VendorNode {

@@ -9,9 +9,10 @@ namespace {
 // PTX, not CUDA C++, because the library that people link carries no compiler; ISA 7.0, so that
 // every driver that can run the other kernels can translate it.
 constexpr char kPtx[] = R"ptx(
-// D[i][j] = beta * C[i][j], row-major, 16-bit elements: what a product with k = 0 or alpha = 0 is.
+// D[i][j] = beta * C[i][j], row-major: what a product with k = 0 or alpha = 0 is.
 //
 //   flags bit 0: elements are bf16, else f16.   bit 1: beta_device is an IEEE half, else a float.
+//         bit 2: elements are f32.
 //   beta_device = 0: beta is the value to use.  beta = 0 never reads C.
 //
 .version 7.0
@@ -30,9 +31,9 @@ constexpr char kPtx[] = R"ptx(
     .param .u32 param_flags)
 .maxntid 256, 1, 1
 {
-    .reg .pred %done, %is_bf16, %is_half, %is_host, %is_zero;
+    .reg .pred %done, %is_bf16, %is_f32, %is_half, %is_host, %is_zero;
     .reg .b16 %h;
-    .reg .b32 %bits, %flags, %block, %blocks, %thread;
+    .reg .b32 %bits, %flags, %block, %blocks, %thread, %shift;
     .reg .f32 %beta, %value;
     .reg .b64 %d, %c, %beta_at, %rows, %columns, %ldc, %ldd, %total, %index, %step, %row, %column,
         %offset, %at;
@@ -51,6 +52,9 @@ constexpr char kPtx[] = R"ptx(
     setp.ne.u32 %is_bf16, %bits, 0;
     and.b32 %bits, %flags, 2;
     setp.ne.u32 %is_half, %bits, 0;
+    and.b32 %bits, %flags, 4;
+    setp.ne.u32 %is_f32, %bits, 0;
+    selp.u32 %shift, 2, 1, %is_f32;
 
     setp.eq.u64 %is_host, %beta_at, 0;
     @%is_host bra beta_known;
@@ -80,10 +84,12 @@ next:
     sub.u64 %column, %index, %offset;
 
     mov.b16 %h, 0;
+    mov.f32 %value, 0f00000000;
     @%is_zero bra store;
     mad.lo.u64 %offset, %row, %ldc, %column;
-    shl.b64 %offset, %offset, 1;
+    shl.b64 %offset, %offset, %shift;
     add.u64 %at, %c, %offset;
+    @%is_f32 bra scale_f32;
     ld.global.b16 %h, [%at];
     @%is_bf16 bra scale_bf16;
     cvt.f32.f16 %value, %h;
@@ -96,11 +102,16 @@ scale_bf16:
     mov.b32 %value, %bits;
     mul.rn.f32 %value, %value, %beta;
     cvt.rn.bf16.f32 %h, %value;
+    bra store;
+scale_f32:
+    ld.global.f32 %value, [%at];
+    mul.rn.f32 %value, %value, %beta;
 store:
     mad.lo.u64 %offset, %row, %ldd, %column;
-    shl.b64 %offset, %offset, 1;
+    shl.b64 %offset, %offset, %shift;
     add.u64 %at, %d, %offset;
-    st.global.b16 [%at], %h;
+    @%is_f32 st.global.f32 [%at], %value;
+    @!%is_f32 st.global.b16 [%at], %h;
     add.u64 %index, %index, %step;
     bra next;
 finished:
@@ -111,6 +122,7 @@ finished:
 constexpr unsigned kThreads = 256;  // as in .maxntid
 constexpr unsigned kFlagBf16 = 1;
 constexpr unsigned kFlagHalfBeta = 2;
+constexpr unsigned kFlagF32 = 4;
 // Enough to fill any GPU; the kernel strides over the rest.
 constexpr std::int64_t kMostBlocks = 4096;
 
@@ -143,7 +155,8 @@ Result<void> ScaleKernel::run(const Driver& driver, const Problem& problem,
   std::int64_t ldd = problem.ldd;
   float beta = scalars.beta;
   unsigned flags = (problem.type == DataType::kBf16 ? kFlagBf16 : 0) |
-                   (problem.accumulator == DataType::kF16 ? kFlagHalfBeta : 0);
+                   (problem.accumulator == DataType::kF16 ? kFlagHalfBeta : 0) |
+                   (problem.f32_output ? kFlagF32 : 0);
   void* parameters[] = {&d, &c, &beta_device, &rows, &columns, &ldc, &ldd, &beta, &flags};
   // In doubles, since a whole batch may have more rows than fit a product of 64 bits.
   const double wanted = static_cast<double>(rows) * static_cast<double>(columns) / kThreads + 1;

@@ -39,6 +39,7 @@ Problem to_row_major(const gemmsmithProblem_t& problem) {
   result.type = problem.type == GEMMSMITH_R_16BF ? DataType::kBf16 : DataType::kF16;
   result.accumulator =
       problem.compute_type == GEMMSMITH_COMPUTE_16F ? DataType::kF16 : DataType::kF32;
+  result.f32_output = problem.output == GEMMSMITH_OUTPUT_32F;
   result.layout = layout_of(problem.transa != GEMMSMITH_OP_N, problem.transb != GEMMSMITH_OP_N);
   result.lda = problem.ldb;
   result.ldb = problem.lda;
@@ -58,8 +59,6 @@ Problem to_row_major(const gemmsmithProblem_t& problem) {
 
 vendor::Extras extras_of(const gemmsmithProblem_t& problem) {
   vendor::Extras extras;
-  extras.has_output = problem.output == GEMMSMITH_OUTPUT_32F;
-  if (extras.has_output) extras.output = DataType::kF32;
   if ((problem.epilogue & GEMMSMITH_EPILOGUE_BIAS) != 0) extras.bias = problem.bias;
   return extras;
 }

@@ -15,7 +15,7 @@ namespace gemmsmith::runtime {
 // come with a call's values and pointers.
 Problem to_row_major(const gemmsmithProblem_t& problem);
 
-// Output type and bias.
+// The bias.
 vendor::Extras extras_of(const gemmsmithProblem_t& problem);
 
 // The largest power of two up to 256 that divides the address.

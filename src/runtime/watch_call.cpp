@@ -16,6 +16,7 @@ watch::ShapeKey key_of(const plan::PlanKey& plan, bool fused) {
   key.alignment = plan.alignment;
   key.epilogue = plan.epilogue;
   key.fused = fused ? 1 : 0;
+  key.f32_output = plan.f32_output;
   return key;
 }
 

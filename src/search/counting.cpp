@@ -13,6 +13,9 @@
 namespace gemmsmith {
 namespace {
 
+// Power is what a kernel settles at, over several of NVML's periods.
+constexpr double kEnergySeconds = 0.2;
+
 // What is to be counted of one problem.
 struct Job {
   std::size_t index = 0;  // in the problems
@@ -59,6 +62,8 @@ class CounterPass {
   Result<CountSummary> run(const BenchFactory& make_bench) {
     GEMMSMITH_TRY(const std::vector<Job> jobs, find_jobs());
     if (jobs.empty()) return summary_;
+    if (const Result<void> measured = measure_energies(make_bench, jobs); !measured)
+      return give_up(measured.error());
     auto bench = make_bench(1);
     if (!bench) return give_up(bench.error());
     GEMMSMITH_TRY(TuningRun run, TuningRun::start(**bench, store_, options_, RunPurpose::kCount));
@@ -99,6 +104,23 @@ class CounterPass {
     return jobs;
   }
 
+  // What the first launch says of a machine without NVML, or without a GPU, all would.
+  Result<void> measure_energies(const BenchFactory& make_bench, const std::vector<Job>& jobs) {
+    GEMMSMITH_TRY(const std::unique_ptr<Bench> bench, make_bench(1));
+    for (const Job& job : jobs)
+      for (const Config& config : job.configs) {
+        GEMMSMITH_CHECK(check_interrupt());
+        const auto load =
+            bench->sustain(problems_[job.index], {kind_of(config), config}, kEnergySeconds);
+        if (!load && stops_all_work(load.error().code)) return tl::unexpected<Error>(load.error());
+        if (!load && load.error().code == ErrorCode::kUnsupported) return {};
+        if (load && !load->unavailable.empty()) return {};
+        if (load && load->status == Status::kOk && load->energy_uj)
+          energies_.emplace(std::pair(job.index, to_text(config)), *load->energy_uj);
+      }
+    return {};
+  }
+
   // All of a problem's in one transaction.
   Result<void> count(TuningRun& run, const Job& job) {
     const Problem& problem = problems_[job.index];
@@ -116,6 +138,9 @@ class CounterPass {
         ++summary_.failed[report ? report->detail : report.error().what];
         continue;
       }
+      if (const auto energy = energies_.find({job.index, to_text(config)});
+          energy != energies_.end())
+        report->values.energy_uj = energy->second;
       rows.push_back({run.environment(), problem, kind_of(config), to_text(config),
                       kernel_hash(config, problem, options_), run.id(), report->chip,
                       report->passes, report->kernels, report->values});
@@ -143,6 +168,7 @@ class CounterPass {
   std::span<const Problem> problems_;
   const TunerOptions& options_;
   const TuneCallback& callback_;
+  std::map<std::pair<std::size_t, std::string>, double> energies_;  // of a launch, uJ
   CountSummary summary_;
 };
 

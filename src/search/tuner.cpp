@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/hash.h"
+#include "policy/tile_orders.h"
 #include "search/compiler_knobs.h"
 #include "search/selection.h"
 #include "search/strategy.h"
@@ -19,6 +20,8 @@ namespace {
 // The settings differ by a few microseconds at a launch's ends: from here on they agree, and the
 // semi-final would cost more than it can tell.
 constexpr double kSettingsAgreeUs = 1000;
+// From here on the order of tiles decides how much of the operands L2 still has.
+constexpr double kOrdersMatterUs = 80;
 
 // A policy chooses among this many times the vendor configs that it may measure.
 constexpr int kVendorChoice = 4;
@@ -198,17 +201,43 @@ class ProblemTuner {
     return twins;
   }
 
+  // The same kernel in the tile orders that the L2 model expects to move much less memory, of those
+  // that the space has: where it is right they gain a percent (docs/experiments.md, 20).
+  std::vector<Config> orders_of(const Config& config) const {
+    constexpr double kMuchLess = 0.85;
+    constexpr std::size_t kMost = 2;
+    std::vector<Config> orders =
+        policy::quieter_orders(config, {problem(), run_.bench().device().target}, kMuchLess, kMost);
+    if (!options().candidates) return orders;
+    const std::vector<Config> offered = options().candidates(problem());
+    std::erase_if(orders, [&](const Config& order) {
+      return std::find(offered.begin(), offered.end(), order) == offered.end();
+    });
+    return orders;
+  }
+
   // Programmatic dependent launch gains up to 1 us where a kernel follows itself and costs 0.2 us
   // where it follows another, and asking L2 early gains or loses a tenth (docs/experiments.md, 7
   // and 16): so the favourites are also tried the other ways.
   Result<void> screen_twins() {
     std::vector<Config> twins;
-    for (const Config& config : best_screened(Kind::kKernel, twin_count()))
-      for (Config& twin : twins_of(config))
+    const auto add = [&](std::vector<Config> more) {
+      for (Config& twin : more)
         if (std::find(twins.begin(), twins.end(), twin) == twins.end())
           twins.push_back(std::move(twin));
+    };
+    for (const Config& config : best_screened(Kind::kKernel, twin_count())) {
+      add(twins_of(config));
+      if (moves_memory()) add(orders_of(config));
+    }
     if (twins.empty()) return {};
     return screen(twins, Setting::kChained, "screen");
+  }
+
+  // Long enough, and large enough for L2 not to hold all of it.
+  bool moves_memory() const {
+    const Measurement* const baseline = lt_tuned();
+    return baseline != nullptr && baseline->median_us >= kOrdersMatterUs;
   }
 
   int twin_count() const { return (options().semifinalists + 1) / 2; }

@@ -47,7 +47,7 @@ struct Family {
   std::vector<Parameter> parameters;
   std::vector<Constraint> constraints;
   std::vector<Preset> presets;
-  Footprint (*footprint)(const Config&, DataType accumulator) = nullptr;  // null for the vendor's
+  Footprint (*footprint)(const Config&, const Signature&) = nullptr;  // null for the vendor's
 
   // Index of a parameter by name; -1 where the family has none of that name.
   int index_of(std::string_view parameter) const;

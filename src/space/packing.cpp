@@ -10,8 +10,8 @@ constexpr int kCacheLineBytes = 128;
 constexpr int kElementBytes = 2;
 
 bool starts_rows_on(const MatrixShape& operand, int alignment, int bytes) {
-  return (operand.rows <= 1 || operand.ld * kElementBytes % bytes == 0) &&
-         (operand.batch <= 1 || operand.stride * kElementBytes % bytes == 0) &&
+  return (operand.rows <= 1 || operand.ld * operand.element_bytes % bytes == 0) &&
+         (operand.batch <= 1 || operand.stride * operand.element_bytes % bytes == 0) &&
          alignment % bytes == 0;
 }
 

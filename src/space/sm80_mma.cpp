@@ -89,17 +89,17 @@ bool warps_have_work(const SpaceContext&, const Config& config) {
          (warps(config) == 1 || warp_tile_elements(config) >= 256);
 }
 
-int shared_bytes(const Config& config) {
+int shared_bytes(const Config& config, bool f32_output) {
   const int ring =
       config.at("stages") * (config.at("tile_m") + config.at("tile_n")) * config.at("tile_k") * 2;
   const int warps_k = config.at("warps_k");
-  const int staged =
-      config.at("tile_m") * (config.at("tile_n") + 8) * (warps_k == 1 ? 2 : 4 * warps_k);
+  const int staged = config.at("tile_m") * (config.at("tile_n") + 8) *
+                     (warps_k == 1 && !f32_output ? 2 : 4 * warps_k);
   return std::max(ring, staged);
 }
 
 bool shared_memory_fits(const SpaceContext& context, const Config& config) {
-  return shared_bytes(config) <= context.target.shared_bytes_per_block;
+  return shared_bytes(config, context.problem.f32_output) <= context.target.shared_bytes_per_block;
 }
 
 bool stages_have_k_tiles(const SpaceContext& context, const Config& config) {
@@ -107,8 +107,8 @@ bool stages_have_k_tiles(const SpaceContext& context, const Config& config) {
   return config.at("stages") <= std::max<std::int64_t>(k_tiles, 2);
 }
 
-Footprint sm80_mma_footprint(const Config& config, DataType) {
-  return {32 * warps(config), shared_bytes(config)};
+Footprint sm80_mma_footprint(const Config& config, const Signature& signature) {
+  return {32 * warps(config), shared_bytes(config, signature.f32_output)};
 }
 
 }  // namespace

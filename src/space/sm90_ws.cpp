@@ -78,6 +78,17 @@ bool tma_stores_fit(const SpaceContext& context, const Config& config) {
   return rows != 256 || registers <= kMostRegistersOfFourBlocks;
 }
 
+// Measured by compiling, where D is f32: two consumers that store by rows spill with 176 registers,
+// and not with 160; by TMA those of one tile with 192 (192x256 and 256x192), and not with 180.
+bool f32_results_fit(const SpaceContext& context, const Config& config) {
+  constexpr int kMostStoredByRows = 168;
+  constexpr int kMostOfOneTile = 180;
+  if (!context.problem.f32_output || config.at("consumers") == 1) return true;
+  const int registers = accumulator_registers(config, context.problem.accumulator);
+  if (config.at("epilogue") != kEpilogueTma) return registers <= kMostStoredByRows;
+  return config.at("schedule") == kPingpong || registers <= kMostOfOneTile;
+}
+
 // Measured by compiling: the matrix of a batch is one more thing to remember, and spills beside
 // three blocks of 128 columns (three of 112, and two of 192, do not), or beside two of 96 where
 // pingpong consumers have k tiles of 128 and clusters of four to remember as well.
@@ -176,10 +187,11 @@ bool pingpong_is_persistent(const SpaceContext&, const Config& config) {
 }
 
 // The n rule was found on the device: a TMA store clips at D's edge in whole 16-byte chunks, so an
-// n that is no multiple of 8 would overwrite up to 7 elements of the padding between rows.
+// n that is no multiple of 8 would overwrite up to 7 elements of the padding between rows (4 and 3
+// of an f32 D).
 bool tma_writes_d(const SpaceContext& context, const Config& config) {
   return config.at("epilogue") != kEpilogueTma ||
-         (context.problem.n % 8 == 0 &&
+         (context.problem.n * size_bytes(context.problem.output_type()) % 16 == 0 &&
           is_readable(stored_d(context.problem), context.problem.alignment.d));
 }
 
@@ -197,11 +209,14 @@ bool groups_take_single_ctas(const SpaceContext& context, const Config& config) 
          (config.at("cluster_m") == 1 && config.at("cluster_n") == 1 && config.at("split") == 0);
 }
 
-int staging_bytes(const Config& config) {
+// A buffer has 64 rows of at most 128 bytes of D.
+int staging_bytes(const Config& config, bool f32_output) {
+  constexpr int kRowBytes = 128;
   if (config.at("split") != 0) return 0;
-  const int columns = consumer_tile(config).columns;
-  if (config.at("epilogue") != kEpilogueTma) return columns >= 64 ? 64 * 128 : 0;
-  return (columns > 64 ? 2 : 1) * std::min(columns, 64) * 128;
+  const int element_bytes = f32_output ? 4 : 2;
+  const int row_bytes = consumer_tile(config).columns * element_bytes;
+  if (config.at("epilogue") != kEpilogueTma) return row_bytes >= kRowBytes ? 64 * kRowBytes : 0;
+  return (row_bytes > kRowBytes ? 2 : 1) * std::min(row_bytes, kRowBytes) * 64;
 }
 
 int exchange_bytes(const Config& config) {
@@ -212,14 +227,15 @@ int exchange_bytes(const Config& config) {
   return config.at("consumers") * split_k * static_cast<int>(ceil_div(fragments, split_k)) * 2048;
 }
 
-int shared_bytes(const Config& config) {
+int shared_bytes(const Config& config, bool f32_output) {
   const int stages = config.at("stages");
   return stages * (config.at("tile_m") + config.at("tile_n")) * config.at("tile_k") * 2 +
-         config.at("consumers") * staging_bytes(config) + exchange_bytes(config) + 16 * stages;
+         config.at("consumers") * staging_bytes(config, f32_output) + exchange_bytes(config) +
+         16 * stages;
 }
 
 bool shared_memory_fits(const SpaceContext& context, const Config& config) {
-  return shared_bytes(config) <= context.target.shared_bytes_per_block;
+  return shared_bytes(config, context.problem.f32_output) <= context.target.shared_bytes_per_block;
 }
 
 // Multicasting CTAs need neighbours: a cluster wider than the grid of tiles multiplies nothing.
@@ -236,12 +252,14 @@ bool stages_have_k_tiles(const SpaceContext& context, const Config& config) {
   return config.at("stages") <= std::max<std::int64_t>(k_tiles, 2) || config.at("persistent") == 1;
 }
 
-Footprint sm90_ws_footprint(const Config& config, DataType accumulator) {
+Footprint sm90_ws_footprint(const Config& config, const Signature& signature) {
   const int consumers = config.at("consumers");
   const bool stores_rows = config.at("epilogue") != kEpilogueTma && config.at("split") == 0;
   const bool moves_registers =
-      consumers == 2 && accumulator_registers(config, accumulator) > (stores_rows ? 80 : 96);
-  return {128 * consumers + (moves_registers ? 128 : 32), shared_bytes(config)};
+      consumers == 2 &&
+      accumulator_registers(config, signature.accumulator) > (stores_rows ? 80 : 96);
+  return {128 * consumers + (moves_registers ? 128 : 32),
+          shared_bytes(config, signature.f32_output)};
 }
 
 // Registers of a thread, estimated: they are known after compiling only, and a kernel that takes
@@ -250,7 +268,7 @@ Footprint sm90_ws_footprint(const Config& config, DataType accumulator) {
 // registers. Eight registers are the unit.
 int split_registers(const Problem& problem, const Config& config) {
   constexpr int kBesideAccumulators = 48;
-  const bool moves_registers = sm90_ws_footprint(config, problem.accumulator).threads == 384;
+  const bool moves_registers = sm90_ws_footprint(config, signature_of(problem)).threads == 384;
   const bool halves_columns = config.at("consumers") == 2 && config.at("tile_m") % 128 != 0;
   const int least = moves_registers || halves_columns ? 168 : problem.is_batched() ? 120 : 112;
   return std::max(least, accumulator_registers(config, problem.accumulator) + kBesideAccumulators);
@@ -266,7 +284,7 @@ int resident_by_registers(int threads, int registers, const Target& target) {
 bool split_ctas_fit_at_once(const SpaceContext& context, const Config& config) {
   if (config.at("split") != kSplitWorkspace) return true;
   const Target& target = context.target;
-  const Footprint footprint = sm90_ws_footprint(config, context.problem.accumulator);
+  const Footprint footprint = sm90_ws_footprint(config, signature_of(context.problem));
   const int by_shared =
       target.shared_bytes_per_sm / (footprint.shared_bytes + kReservedSharedBytes);
   const int by_threads = target.max_threads_per_sm / footprint.threads;
@@ -391,6 +409,12 @@ const Family& sm90_ws_family() {
            "f16 accumulators above 168",
            {"consumers", "schedule", "tile_m", "tile_n", "epilogue"},
            &tma_stores_fit},
+          {"f32_results_fit",
+           "where D is f32 two consumers spill above 168 accumulator registers stored by rows, and "
+           "those "
+           "of one tile above 180 stored by TMA",
+           {"consumers", "schedule", "tile_m", "tile_n", "epilogue"},
+           &f32_results_fit},
           {"batches_fit",
            "in a batch three blocks of 64 rows spill above 168 accumulator registers, and two "
            "blocks "
@@ -404,7 +428,8 @@ const Family& sm90_ws_family() {
            {"consumers", "schedule", "tile_m", "tile_n", "epilogue", "split"},
            &epilogues_fit},
           {"tma_writes_d",
-           "the TMA store needs a 16-byte aligned D, and n and ldd that are multiples of 8",
+           "the TMA store needs a 16-byte aligned D, and n and ldd that are multiples of 8 (4 of "
+           "f32)",
            {"epilogue"},
            &tma_writes_d},
           {"split_stores_directly",

@@ -101,6 +101,7 @@ std::vector<Problem> roomy_problems(const Signature& signature) {
     problem.type = signature.type;
     problem.accumulator = signature.accumulator;
     problem.layout = signature.layout;
+    problem.f32_output = signature.f32_output;
     problem.batch = signature.batched || signature.grouped ? 2 : 1;
     problem.grouped = signature.grouped;
     problem.has_bias = signature.fused;

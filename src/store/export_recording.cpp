@@ -81,8 +81,10 @@ Result<void> Store::export_recording(const Environment& environment,
                 this->path().string(), environment.fingerprint, environment.protocol);
   // Problem by problem, so that a recording's rows stand together however the tuners took turns.
   std::stable_sort(rows.begin(), rows.end(), [](const Measurement& a, const Measurement& b) {
-    return std::tie(a.problem.m, a.problem.n, a.problem.k, a.problem.type, a.problem.accumulator) <
-           std::tie(b.problem.m, b.problem.n, b.problem.k, b.problem.type, b.problem.accumulator);
+    return std::tie(a.problem.m, a.problem.n, a.problem.k, a.problem.type, a.problem.accumulator,
+                    a.problem.f32_output) < std::tie(b.problem.m, b.problem.n, b.problem.k,
+                                                     b.problem.type, b.problem.accumulator,
+                                                     b.problem.f32_output);
   });
   GEMMSMITH_CHECK(go_on("writing " + path.string()));
   GEMMSMITH_CHECK(write_recording(path, rows));

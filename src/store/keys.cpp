@@ -11,7 +11,8 @@ namespace {
 constexpr std::array kSources = {"kernel", "vendor", "lt_tuned"};
 constexpr std::size_t kFields = 17;
 constexpr std::size_t kBatchField = 3;
-constexpr std::size_t kStrideFields = 4;  // behind the others, of a batch
+constexpr std::size_t kStrideFields = 4;            // behind the others, of a batch
+constexpr std::string_view kF32Output = "out=f32";  // behind all, where C and D are f32
 
 Result<std::vector<std::string_view>> split_fields(std::string_view text) {
   std::vector<std::string_view> fields;
@@ -22,6 +23,7 @@ Result<std::vector<std::string_view>> split_fields(std::string_view text) {
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
+  if (fields.back() == kF32Output) fields.pop_back();
   std::size_t expected = kFields;
   if (fields.size() > kBatchField) {
     GEMMSMITH_TRY(const std::int64_t batch, parse_int64(fields[kBatchField]));
@@ -58,6 +60,7 @@ std::string problem_key(const Problem& p) {
   // Without a batch as it was before there were strides.
   if (p.is_batched())
     key += fmt::format(",{},{},{},{}", p.stride_a, p.stride_b, p.stride_c, p.stride_d);
+  if (p.f32_output) key += fmt::format(",{}", kF32Output);
   return key;
 }
 
@@ -77,6 +80,7 @@ Result<Problem> parse_problem_key(std::string_view text) {
   }
   GEMMSMITH_TRY(const double alpha, parse_double(fields[11]));
   GEMMSMITH_TRY(const double beta, parse_double(fields[12]));
+  p.f32_output = text.ends_with(kF32Output);
   p.alpha = static_cast<float>(alpha);
   p.beta = static_cast<float>(beta);
   int* const alignments[] = {&p.alignment.a, &p.alignment.b, &p.alignment.c, &p.alignment.d};

@@ -49,13 +49,10 @@ struct Scalars {
   static Scalars of(const Problem& problem) { return host(problem.alpha, problem.beta); }
 };
 
-// What products ask beyond a Problem: where its bias is, and another output type, which cuBLASLt
-// alone serves.
+// What products ask beyond a Problem.
 struct Extras {
-  DataType output = DataType::kF16;  // of C, D and the bias; used where has_output
-  bool has_output = false;           // else the operands' type
-  const void* bias = nullptr;        // device memory, one value for each of our columns; set with
-                                     // Problem::has_bias and only then
+  const void* bias = nullptr;  // device memory, one value for each of our columns; set with
+                               // Problem::has_bias and only then
 
   bool operator==(const Extras&) const = default;
 };

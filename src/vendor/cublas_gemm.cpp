@@ -106,6 +106,7 @@ Result<void> CublasGemm::enqueue(const Operands& operands, const Workspace& work
   const ColumnMajor view = column_major(problem_);
   const HostScalars scalars(Scalars::of(problem_), problem_.accumulator);
   const cudaDataType_t type = cuda_type(problem_.type);
+  const cudaDataType_t output = cuda_type(problem_.output_type());
   const cublasComputeType_t compute = compute_type(problem_.accumulator);
   const cublasGemmAlgo_t algo =
       algo_ == CublasAlgo::kAutotune ? kAutotuneAlgo : CUBLAS_GEMM_DEFAULT;
@@ -114,11 +115,11 @@ Result<void> CublasGemm::enqueue(const Operands& operands, const Workspace& work
           ? cublas.GemmStridedBatchedEx_64(handle_->get(), view.op_a, view.op_b, view.m, view.n,
                                            view.k, scalars.alpha(), operands.b, type, view.lda,
                                            view.stride_a, operands.a, type, view.ldb, view.stride_b,
-                                           scalars.beta(), operands.d, type, view.ldd,
+                                           scalars.beta(), operands.d, output, view.ldd,
                                            view.stride_d, view.batch, compute, algo)
           : cublas.GemmEx_64(handle_->get(), view.op_a, view.op_b, view.m, view.n, view.k,
                              scalars.alpha(), operands.b, type, view.lda, operands.a, type,
-                             view.ldb, scalars.beta(), operands.d, type, view.ldd, compute, algo);
+                             view.ldb, scalars.beta(), operands.d, output, view.ldd, compute, algo);
   if (status != CUBLAS_STATUS_SUCCESS)
     return fail(
         status == CUBLAS_STATUS_NOT_SUPPORTED ? ErrorCode::kUnsupported : ErrorCode::kDevice,

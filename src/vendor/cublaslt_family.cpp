@@ -102,6 +102,10 @@ const Family& cublaslt_family() {
   return family;
 }
 
+std::int64_t workspace_bound(const std::string& config, std::int64_t limit) {
+  return config.find(".k") == std::string::npos ? 0 : limit;
+}
+
 Result<Config> to_config(const LtFunctions& lt, const cublasLtMatmulAlgo_t& algo) {
   Config config = default_config(cublaslt_family());
   for (std::size_t i = 0; i < std::size(kAttributes); ++i) {
@@ -121,10 +125,11 @@ Result<LtAlgo> to_algo(const Config& config, const LtMatmul& matmul) {
   const LtHandle& handle = matmul.handle();
   const Problem& problem = matmul.problem();
   const cudaDataType_t type = cuda_type(problem.type);
+  const cudaDataType_t output = cuda_type(problem.output_type());
   cublasLtMatmulAlgo_t algo = {};
   if (const cublasStatus_t status = handle.lt().MatmulAlgoInit(
           handle.get(), compute_type(problem.accumulator), scale_type(problem.accumulator), type,
-          type, type, type, config.at("algo"), &algo);
+          type, output, output, config.at("algo"), &algo);
       status != CUBLAS_STATUS_SUCCESS)
     return fail(ErrorCode::kUnsupported, "cuBLASLt {} has no algorithm {} for {}/{}: {}",
                 handle.library().version(), config.at("algo"), name(problem.type),

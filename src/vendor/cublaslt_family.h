@@ -18,6 +18,11 @@ const Family& cublaslt_family();
 // Is this one of the library's own configurations, rather than a kernel of ours?
 inline bool is_vendor(const Config& config) { return config.family == &cublaslt_family(); }
 
+// The most workspace that a config, by its text, takes of `limit` bytes: its split-K algorithms
+// reduce through all they get, the others need none. (AlgoCheck knows how much exactly, where the
+// library is.)
+std::int64_t workspace_bound(const std::string& config, std::int64_t limit);
+
 // The config of an algorithm that the library returned. kDevice where it cannot be read.
 Result<Config> to_config(const LtFunctions& lt, const cublasLtMatmulAlgo_t& algo);
 

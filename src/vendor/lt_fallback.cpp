@@ -32,26 +32,26 @@ struct LtFallback::Key {
   std::size_t hash() const {
     const Problem& p = problem;
     const auto wide = [](auto value) { return static_cast<std::uint64_t>(value); };
-    const std::uint64_t fields[] = {wide(p.m),
-                                    wide(p.n),
-                                    wide(p.k),
-                                    wide(p.batch),
-                                    wide(p.lda),
-                                    wide(p.ldb),
-                                    wide(p.ldc),
-                                    wide(p.ldd),
-                                    wide(p.type) | wide(p.accumulator) << 8 | wide(p.layout) << 16 |
-                                        wide(mode) << 24 | wide(p.beta != 0) << 32,
-                                    wide(p.alignment.a) | wide(p.alignment.b) << 12 |
-                                        wide(p.alignment.c) << 24 | wide(p.alignment.d) << 36,
-                                    wide(workspace_bytes),
-                                    wide(p.activation) | wide(p.has_bias) << 8 |
-                                        wide(extras.output) << 32 | wide(extras.has_output) << 40,
-                                    wide(p.stride_a),
-                                    wide(p.stride_b),
-                                    wide(p.stride_c),
-                                    wide(p.stride_d),
-                                    reinterpret_cast<std::uintptr_t>(extras.bias)};
+    const std::uint64_t fields[] = {
+        wide(p.m),
+        wide(p.n),
+        wide(p.k),
+        wide(p.batch),
+        wide(p.lda),
+        wide(p.ldb),
+        wide(p.ldc),
+        wide(p.ldd),
+        wide(p.type) | wide(p.accumulator) << 8 | wide(p.layout) << 16 | wide(mode) << 24 |
+            wide(p.beta != 0) << 32,
+        wide(p.alignment.a) | wide(p.alignment.b) << 12 | wide(p.alignment.c) << 24 |
+            wide(p.alignment.d) << 36,
+        wide(workspace_bytes),
+        wide(p.activation) | wide(p.has_bias) << 8 | wide(p.f32_output) << 16,
+        wide(p.stride_a),
+        wide(p.stride_b),
+        wide(p.stride_c),
+        wide(p.stride_d),
+        reinterpret_cast<std::uintptr_t>(extras.bias)};
     std::uint64_t hash = 0x9e3779b97f4a7c15u;
     for (const std::uint64_t field : fields) {
       hash = (hash ^ field) * 0xbf58476d1ce4e5b9u;

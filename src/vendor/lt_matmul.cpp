@@ -102,7 +102,7 @@ Result<void> LtMatmul::create_layouts() {
   const LtFunctions& lt = handle_->lt();
   const ColumnMajor view = column_major(problem_);
   const cudaDataType_t type = cuda_type(problem_.type);
-  const cudaDataType_t output = extras_.has_output ? cuda_type(extras_.output) : type;
+  const cudaDataType_t output = cuda_type(problem_.output_type());
   const auto layout = [&](cublasLtMatrixLayout_t& into, cudaDataType_t element, std::int64_t rows,
                           std::int64_t columns, std::int64_t ld,
                           std::int64_t stride) -> Result<void> {

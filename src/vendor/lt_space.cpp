@@ -246,25 +246,27 @@ std::vector<Candidate> propose(const LtMatmul& matmul, const Target& target,
 
 Result<std::vector<LtCapabilities>> LtSpace::capabilities(const Problem& problem) {
   const std::lock_guard lock(mutex_);
-  const auto key = std::make_tuple(problem.type, problem.accumulator);
+  const auto key = std::make_tuple(problem.type, problem.accumulator, problem.output_type());
   if (const auto found = capabilities_.find(key); found != capabilities_.end())
     return found->second;
 
   const LtFunctions& lt = handle_->lt();
   const cudaDataType_t type = cuda_type(problem.type);
+  const cudaDataType_t output = cuda_type(problem.output_type());
   const cublasComputeType_t compute = compute_type(problem.accumulator);
   const cudaDataType_t scale = scale_type(problem.accumulator);
   std::vector<int> ids(256);  // 13.1 has fewer than 100
   int count = 0;
-  GEMMSMITH_CHECK(check(lt.MatmulAlgoGetIds(handle_->get(), compute, scale, type, type, type, type,
-                                            static_cast<int>(ids.size()), ids.data(), &count),
-                        "listing cuBLASLt's algorithms"));
+  GEMMSMITH_CHECK(
+      check(lt.MatmulAlgoGetIds(handle_->get(), compute, scale, type, type, output, output,
+                                static_cast<int>(ids.size()), ids.data(), &count),
+            "listing cuBLASLt's algorithms"));
   ids.resize(static_cast<std::size_t>(std::clamp(count, 0, static_cast<int>(ids.size()))));
 
   std::vector<LtCapabilities> all;
   for (const int id : ids) {
     cublasLtMatmulAlgo_t algo = {};
-    if (lt.MatmulAlgoInit(handle_->get(), compute, scale, type, type, type, type, id, &algo) !=
+    if (lt.MatmulAlgoInit(handle_->get(), compute, scale, type, type, output, output, id, &algo) !=
         CUBLAS_STATUS_SUCCESS)
       continue;
     all.push_back({id, capability_list(lt, algo, CUBLASLT_ALGO_CAP_TILE_IDS),

@@ -39,7 +39,7 @@ class LtSpace {
  private:
   std::shared_ptr<const LtHandle> handle_;
   std::mutex mutex_;
-  std::map<std::tuple<DataType, DataType>, std::vector<LtCapabilities>> capabilities_;
+  std::map<std::tuple<DataType, DataType, DataType>, std::vector<LtCapabilities>> capabilities_;
 };
 
 }  // namespace gemmsmith::vendor

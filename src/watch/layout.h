@@ -31,9 +31,10 @@ struct ShapeKey {
   std::uint8_t accumulator = 0;
   std::uint8_t layout = 0;
   std::uint8_t alignment = 0;
-  std::uint8_t epilogue = 0;  // 0: D = A B, 1: D = alpha A B, 2: D = alpha A B + beta C
-  std::uint8_t fused = 0;     // 1: with a bias or an activation
-  std::uint16_t reserved = 0;
+  std::uint8_t epilogue = 0;    // 0: D = A B, 1: D = alpha A B, 2: D = alpha A B + beta C
+  std::uint8_t fused = 0;       // 1: with a bias or an activation
+  std::uint8_t f32_output = 0;  // 1: C and D are f32
+  std::uint8_t reserved = 0;
   bool operator==(const ShapeKey&) const = default;
 };
 

@@ -11,7 +11,8 @@ namespace {
 
 bool is_sound(const ShapeKey& key) {
   return key.m > 0 && key.n > 0 && key.k > 0 && key.batch > 0 && key.type <= 2 &&
-         key.accumulator <= 2 && key.layout <= 3 && key.epilogue <= 2 && key.fused <= 1;
+         key.accumulator <= 2 && key.layout <= 3 && key.epilogue <= 2 && key.fused <= 1 &&
+         key.f32_output <= 1;
 }
 
 float sound_time(float us) { return std::isfinite(us) && us > 0 ? us : 0; }

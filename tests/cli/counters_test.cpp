@@ -50,6 +50,7 @@ class StoreCounters : public testing::Test {
     counted.values[Counter::kL2WriteSectors] = 0;
     counted.values[Counter::kL2WriteHits] = 0;
     counted.values[Counter::kIpc] = ipc;
+    if (us == 9) counted.values.energy_uj = 4200.5;
     ASSERT_TRUE(store.record_counters({&counted, 1}));
   }
 
@@ -76,10 +77,10 @@ class StoreCounters : public testing::Test {
 TEST_F(StoreCounters, StandBesideTimesTargetsAndThePolicy) {
   EXPECT_EQ(
       run({}).out,
-      R"(shape         who       config           us  ratio  sm_throughput  bank_conflicts  l2_hits  dram  occupancy  ipc  missed        policy
-4096_4096_64  plan      sm90_ws:w2     8.00  1.250              -               -     70.0     -          -  1.5  l2_hits, ipc  l2_thrash: l2_miss_pct 30.0 above 20
-4096_4096_64  rival     sm90_ws:w1     9.00  1.111              -               -     95.0     -          -  2.5  none          kept
-4096_4096_64  lt_tuned  cublaslt:a66  10.00  1.000              -               -     90.0     -          -  1.2  l2_hits, ipc  kept
+      R"(shape         who       config           us  ratio  energy_uj  workspace_mib  sm_throughput  bank_conflicts  l2_hits  dram  occupancy  ipc  missed        policy
+4096_4096_64  plan      sm90_ws:w2     8.00  1.250          -              -              -               -     70.0     -          -  1.5  l2_hits, ipc  l2_thrash: l2_miss_pct 30.0 above 20
+4096_4096_64  rival     sm90_ws:w1     9.00  1.111     4200.5              -              -               -     95.0     -          -  2.5  none          kept
+4096_4096_64  lt_tuned  cublaslt:a66  10.00  1.000          -              -              -               -     90.0     -          -  1.2  l2_hits, ipc  kept
 )");
 }
 
@@ -139,8 +140,8 @@ TEST_F(StoreCounters, WrongObjectivesAreRefused) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.out, "");
   EXPECT_EQ(result.err,
-            "gemmsmith: unknown objective 'ipc': expected time, l2_hit_rate, sm_throughput, "
-            "dram_throughput, dram_bytes, bank_conflicts\n");
+            "gemmsmith: unknown objective 'ipc': expected time, energy, workspace, l2_hit_rate, "
+            "sm_throughput, dram_throughput, dram_bytes, bank_conflicts\n");
 }
 
 TEST_F(StoreCounters, OtherActionsHaveNoObjectives) {
@@ -168,6 +169,40 @@ TEST(NoCounters, SayHowToGetSome) {
             "shape\n");
 }
 
+// A front is of everything that was measured, on a recorded device, too.
+TEST(TuneObjectives, TheFrontOfTimeAndWorkspaceNeedsNoCounters) {
+  const std::string store = fresh_folder() + "/s.db";
+  const std::vector<std::string> tune = {"tune",
+                                         "--mnk",
+                                         "512_512_12288",
+                                         "--device",
+                                         "recorded:" GEMMSMITH_SOURCE_DIR
+                                         "/data/recordings/h200/longk172_f16_f32_tn.csv.zst",
+                                         "--store",
+                                         store,
+                                         "-q",
+                                         "--objectives",
+                                         "time,workspace"};
+  const ProgramResult tuned = run_program(tune);
+  ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
+  EXPECT_NE(tuned.out.find("workspace_mib"), std::string::npos) << tuned.out;
+  const ProgramResult shown = run_program(
+      {"store", "counters", "--store", store, "--objectives", "time,workspace", "--json"});
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  const auto front = nlohmann::json::parse(shown.out);
+  ASSERT_FALSE(front.empty());
+  // Each takes less workspace than who is faster, and nobody takes as little and less time.
+  for (const auto& a : front)
+    for (const auto& b : front) {
+      if (a["ratio"] > b["ratio"]) {
+        EXPECT_GT(a["workspace_mib"], b["workspace_mib"]);
+      }
+    }
+  EXPECT_EQ(std::count_if(front.begin(), front.end(),
+                          [](const auto& one) { return one["workspace_mib"] == 0; }),
+            1);
+}
+
 // Before anything is measured.
 TEST(TuneCounters, NeedAGpuAndTheirFlag) {
   const auto error_of = [](std::vector<std::string> more) {
@@ -182,9 +217,9 @@ TEST(TuneCounters, NeedAGpuAndTheirFlag) {
   EXPECT_EQ(error_of({"--counters", "--device", "recorded:any.csv"}),
             "gemmsmith: --counters: hardware counters can only come from a GPU, not from a "
             "recording or a model: pass --device cuda:N\n");
-  EXPECT_EQ(error_of({"--objectives", "time"}),
-            "gemmsmith: --objectives, --reward and --monitor-policy look at what was counted: pass "
-            "--counters\n");
+  EXPECT_EQ(error_of({"--objectives", "time,energy"}),
+            "gemmsmith: --reward, --monitor-policy and --objectives, but for time and workspace, "
+            "look at what was counted: pass --counters\n");
   EXPECT_EQ(error_of({"--counters", "--reward", "time"}),
             "gemmsmith: 'time': expected an objective and its weight, as time=1\n");
 }

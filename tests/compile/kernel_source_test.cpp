@@ -44,6 +44,7 @@ TEST(ConfigHeader, NamesEveryCompileTimeParameter) {
             "constexpr int kStages = 3;\n"
             "constexpr int kLoads = 0;\n"
             "constexpr int kElementType = 1;\n"
+            "constexpr int kOutputType = 1;\n"
             "constexpr int kAccumulatorType = 0;\n"
             "constexpr int kAlongKA = 0;\n"
             "constexpr int kAlongKB = 1;\n"

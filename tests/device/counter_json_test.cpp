@@ -47,5 +47,15 @@ TEST(CounterJson, WhatCannotHaveBeenCountedIsRefused) {
   EXPECT_EQ(error_of(R"({"ctas":null})"), "counters: ctas: null is not a number of 0 or more");
 }
 
+TEST(CounterJson, EnergyIsKeptBesideTheCounters) {
+  CounterValues values;
+  values[Counter::kCtas] = 132;
+  values.energy_uj = 12.5;
+  EXPECT_EQ(counters_to_json(values).dump(), R"({"ctas":132.0,"energy_uj":12.5})");
+  EXPECT_EQ(*counters_from_json(counters_to_json(values)), values);
+  EXPECT_EQ(counters_from_json(json::parse(R"({"energy_uj":-1})")).error().what,
+            "counters: energy_uj: -1 is not a number of 0 or more");
+}
+
 }  // namespace
 }  // namespace gemmsmith

@@ -139,7 +139,7 @@ TEST_F(RangeProfilerTest, MoreKernelsThanThereIsRoomForAreAnError) {
   const auto values = profiler->collect(*set, nothing, nothing);
   ASSERT_FALSE(values);
   EXPECT_EQ(values.error().what,
-            "the launch has 4 kernels more than the 18 that can be counted together");
+            "the launch has 4 kernels more than the 19 that can be counted together");
 }
 
 TEST_F(RangeProfilerTest, ALaunchWithoutAKernelIsAnError) {

@@ -1,9 +1,9 @@
 // Field reports on serving through the C API, on the fake GPU: what the program tuned serves here,
 // and no call compiles or stalls.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 
 #include "base/files.h"
@@ -54,6 +54,19 @@ TEST_F(ServingFieldReports, M5_WhatTheProgramTunedServesInC) {
   EXPECT_EQ(*read_file(plan_table(recording)), *read_file(table));
 }
 
+rusage thread_usage() {
+  rusage usage = {};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage;
+}
+
+double cpu_ms(const rusage& usage) {
+  const auto ms = [](const timeval& time) {
+    return 1e3 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_usec);
+  };
+  return ms(usage.ru_utime) + ms(usage.ru_stime);
+}
+
 // N9: no call compiles: NVRTC is not even part of the library, and after a warm-up no call of any
 // M loads a module or takes long.
 TEST_F(ServingFieldReports, N9_NoCallCompilesOrStalls) {
@@ -70,19 +83,23 @@ TEST_F(ServingFieldReports, N9_NoCallCompilesOrStalls) {
   Product product(options);
   ASSERT_EQ(product.run_and_compare(handle_), "");
   const int modules = gpu().modules_loaded;
-  std::chrono::nanoseconds longest{0};
+  // What the thread did itself, and whether it gave up its core to wait: a busy machine interrupts
+  // calls, and says nothing about them.
+  double longest_ms = 0;
   int slow = 0;
+  int waiting = 0;
   for (product.problem.m = 1; product.problem.m <= 4096; ++product.problem.m) {
-    const auto start = std::chrono::steady_clock::now();
+    const rusage before = thread_usage();
     ASSERT_EQ(product.run(handle_), GEMMSMITH_STATUS_SUCCESS) << gemmsmithGetLastErrorString();
-    const auto spent = std::chrono::steady_clock::now() - start;
-    longest = std::max<std::chrono::nanoseconds>(longest, spent);
-    slow += spent > std::chrono::milliseconds(10);
+    const rusage after = thread_usage();
+    const double spent_ms = cpu_ms(after) - cpu_ms(before);
+    longest_ms = std::max(longest_ms, spent_ms);
+    slow += spent_ms > 20 ? 1 : 0;
+    waiting += after.ru_nvcsw > before.ru_nvcsw ? 1 : 0;
   }
   EXPECT_EQ(gpu().modules_loaded, modules);
-  // The fake computes on the host beside other tests: a few calls may be interrupted, none by work
-  // of our own.
-  EXPECT_LE(slow, 40) << "longest: " << longest.count() << " ns";
+  EXPECT_LE(slow, 4) << "longest: " << longest_ms << " ms";
+  EXPECT_LE(waiting, 4);
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ TEST(FieldReports, N3_AnEmptyCubinIsAnError) {
                      {"GEMMSMITH_CACHE_DIR", folder},
                      {"FAKE_NVRTC_EMPTY", "1"}});
     EXPECT_EQ(result.exit_code, 1) << result.out;
-    EXPECT_NE(result.out.find("sm80_mma,f16,f32,tn,sm_80,compile,"), std::string::npos)
+    EXPECT_NE(result.out.find("sm80_mma,f16,f32,f16,tn,sm_80,compile,"), std::string::npos)
         << result.out;
     EXPECT_NE(result.err.find("NVRTC reported success and gave no code for sm_80"),
               std::string::npos)

@@ -86,8 +86,8 @@ TEST_F(CountersTest, CountsRepeat) {
   ASSERT_TRUE(two);
   for (const Counter counter : {Counter::kCtas, Counter::kWgmmaInstructions})
     EXPECT_EQ(one->values[counter], two->values[counter]);
-  // Which of two CTAs that share rows asks first differs: 8 points were seen between single launches,
-  // whose mean is counted.
+  // Which of two CTAs that share rows asks first differs: 8 points were seen between single
+  // launches, whose mean is counted.
   EXPECT_NEAR(*l2_hit_percent(one->values), *l2_hit_percent(two->values), 6);
 }
 

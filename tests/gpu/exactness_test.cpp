@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
+#include <vector>
 
 #include "gpu/gpu.h"
 #include "measure/worker_bench.h"
@@ -11,8 +13,11 @@
 namespace gemmsmith {
 namespace {
 
-TEST(Exactness, EveryFamilyOnRaggedAndTinyShapes) {
-  GEMMSMITH_NEEDS_GPU();
+using ConfigsOf = std::function<std::vector<Config>(const Problem&, const Target&)>;
+
+// Screens each problem's configs, writes the outcomes into a table and expects them to be exact.
+void expect_exact(const std::vector<Problem>& problems, const ConfigsOf& configs_of,
+                  const char* table_name) {
   auto kernels = NvrtcKernels::open();
   ASSERT_TRUE(kernels) << kernels.error().what;
   BenchSettings settings;
@@ -21,23 +26,12 @@ TEST(Exactness, EveryFamilyOnRaggedAndTinyShapes) {
   settings.candidate_timeout_s = 5;
   auto bench = WorkerBench::open(0, settings, std::move(*kernels));
   ASSERT_TRUE(bench) << bench.error().what;
-  std::ofstream table(gpu::results_path("exactness.csv"));
+  std::ofstream table(gpu::results_path(table_name));
   table << "problem,config,status,detail\n";
   int checked = 0;
   const Target& target = (*bench)->device().target;
-  std::vector<Problem> problems = gpu::exactness_problems();
-  const std::size_t ragged_and_tiny = problems.size();
-  for (const Problem& problem : gpu::split_problems()) problems.push_back(problem);
-  for (std::size_t i = 0; i < problems.size(); ++i) {
-    const Problem& problem = problems[i];
-    std::vector<Config> configs;
-    if (i < ragged_and_tiny)
-      for (const Family* family : kernel_families())
-        for (const Config& config :
-             gpu::pool_configs(*family, problem, target, gpu::kExactnessConfigs))
-          configs.push_back(config);
-    for (const Config& config : gpu::workspace_configs(problem, target)) configs.push_back(config);
-    const auto rows = (*bench)->screen(problem, configs, Setting::kChained);
+  for (const Problem& problem : problems) {
+    const auto rows = (*bench)->screen(problem, configs_of(problem, target), Setting::kChained);
     ASSERT_TRUE(rows) << rows.error().what;
     for (const Measurement& row : *rows) {
       EXPECT_EQ(row.status, Status::kOk)
@@ -49,6 +43,33 @@ TEST(Exactness, EveryFamilyOnRaggedAndTinyShapes) {
   }
   fmt::print("checked={} problems={}\n", checked, problems.size());
   EXPECT_GT(checked, 100);
+}
+
+TEST(Exactness, EveryFamilyOnRaggedAndTinyShapes) {
+  GEMMSMITH_NEEDS_GPU();
+  expect_exact(
+      gpu::exactness_problems(),
+      [](const Problem& problem, const Target& target) {
+        std::vector<Config> configs;
+        for (const Family* family : kernel_families())
+          for (const Config& config :
+               gpu::pool_configs(*family, problem, target, gpu::kExactnessConfigs))
+            configs.push_back(config);
+        for (const Config& config : gpu::workspace_configs(problem, target))
+          configs.push_back(config);
+        return configs;
+      },
+      "exactness.csv");
+}
+
+TEST(Exactness, SplitsOfALongK) {
+  GEMMSMITH_NEEDS_GPU();
+  expect_exact(gpu::split_problems(), gpu::workspace_configs, "exactness_splits.csv");
+}
+
+TEST(Exactness, F32Results) {
+  GEMMSMITH_NEEDS_GPU();
+  expect_exact(gpu::f32_problems(), gpu::f32_configs, "exactness_f32.csv");
 }
 
 }  // namespace

@@ -553,75 +553,123 @@ Config naive_stand_in(int group, int raster) {
   return config;
 }
 
+std::vector<Problem> f32_problems() {
+  std::vector<Problem> problems;
+  const auto add = [&](const std::vector<Problem>& plain) {
+    for (Problem problem : plain) {
+      if (problem.accumulator != DataType::kF32) continue;
+      problem.f32_output = true;
+      problem.alignment.c = std::max(problem.alignment.c, 4);
+      problem.alignment.d = std::max(problem.alignment.d, 4);
+      problems.push_back(*make_problem(problem));
+    }
+  };
+  add(exactness_problems());
+  add(split_problems());
+  return problems;
+}
+
+std::vector<Config> f32_configs(const Problem& problem, const Target& target) {
+  std::vector<Config> configs;
+  for (const Family* family : kernel_families())
+    for (const Config& config : pool_configs(*family, problem, target, kDirectConfigs))
+      configs.push_back(config);
+  for (const Config& config : workspace_configs(problem, target)) configs.push_back(config);
+  return configs;
+}
+
+namespace {
+
+class Precompiler {
+ public:
+  Precompiler(KernelProvider& kernels, std::string architecture)
+      : kernels_(kernels), architecture_(std::move(architecture)) {
+    for (const char* file : {"harness.cu", "reference.cu", "pack.cu"})
+      usable_ = usable_ && kernels_.utility_cubin(file, architecture_).has_value();
+  }
+
+  void epilogues() {
+    for (const Problem& problem : epilogue_problems())
+      compile(with_epilogues(problem).front(), epilogue_configs(problem, target_));
+  }
+  void batches() {
+    for (const auto& problems : {batch_problems(), far_batch_problems()})
+      for (const Problem& problem : problems) compile(problem, batch_configs(problem, target_));
+    for (const GroupedCase& grouped : grouped_cases())
+      compile(grouped.problem, grouped_configs(grouped.problem, target_));
+  }
+  void f32_results() {
+    for (const Problem& problem : f32_problems()) compile(problem, f32_configs(problem, target_));
+  }
+  void others() {
+    for (const Problem& problem : exactness_problems())
+      compile(problem, pooled(problem, kExactnessConfigs));
+    for (const Problem& problem : direct_problems())
+      compile(problem, pooled(problem, kDirectConfigs));
+    for (const auto& problems : {split_problems(), std::vector{shape(264, 520, 4096)}})
+      for (const Problem& problem : problems) compile(problem, workspace_configs(problem, target_));
+    compile(shape(1024, 1024, 2048),
+            {*parse_config("sm90_ws:w2.m128.n128.s6.e1.sp2.sk2", kernel_families())});
+    for (const DataType type : {DataType::kF16, DataType::kBf16})
+      for (const auto& problems : {field_report_problems(type), overflow_problems(type)})
+        for (const Problem& problem : problems)
+          compile(problem, field_report_configs(problem, target_));
+    for (const Problem& problem : bench_problems())
+      compile(problem, bench_configs(problem, target_));
+    for (const Problem& problem : same_kernel_problems())
+      compile(problem, {bench_configs(problem, target_).at(0)});
+  }
+  // Says what was compiled; the exit code.
+  int report() const {
+    fmt::print("precompiled: configs={} bad={}\n", ready_, bad_);
+    return usable_ && bad_ == 0 ? 0 : 1;
+  }
+
+ private:
+  void compile(const Problem& problem, const std::vector<Config>& configs) {
+    if (!usable_) return;
+    const auto infos = kernels_.prepare(configs, problem, architecture_);
+    usable_ = infos.has_value();
+    for (std::size_t i = 0; usable_ && i < infos->size(); ++i) {
+      ++ready_;
+      if ((*infos)[i].status == Status::kOk) continue;
+      ++bad_;
+      fmt::print("{} {}: {} {}\n", describe(problem), to_text(configs[i]), name((*infos)[i].status),
+                 (*infos)[i].detail);
+    }
+  }
+  std::vector<Config> pooled(const Problem& problem, std::size_t count) const {
+    std::vector<Config> configs;
+    for (const Family* family : kernel_families())
+      for (const Config& config : pool_configs(*family, problem, target_, count))
+        configs.push_back(config);
+    return configs;
+  }
+
+  KernelProvider& kernels_;
+  const std::string architecture_;
+  const Target target_ = *known_target("h200");
+  long ready_ = 0;
+  long bad_ = 0;
+  bool usable_ = true;
+};
+
+}  // namespace
+
 int precompile(std::string_view what) {
-  const Target target = *known_target("h200");
-  const std::string architecture = *compile_architecture(target.compute_capability);
   auto kernels = NvrtcKernels::open();
   if (!kernels) {
     fmt::print(stderr, "{}\n", kernels.error().what);
     return exit_code(kernels.error().code);
   }
-  long ready = 0;
-  long bad = 0;
-  const auto compile_for = [&](const Problem& problem, const std::vector<Config>& configs) {
-    const auto infos = (*kernels)->prepare(configs, problem, architecture);
-    if (!infos) return false;
-    for (std::size_t i = 0; i < infos->size(); ++i) {
-      ++ready;
-      if ((*infos)[i].status == Status::kOk) continue;
-      ++bad;
-      fmt::print("{} {}: {} {}\n", describe(problem), to_text(configs[i]), name((*infos)[i].status),
-                 (*infos)[i].detail);
-    }
-    return true;
-  };
-  const auto pooled = [&](const Problem& problem, std::size_t count) {
-    std::vector<Config> configs;
-    for (const Family* family : kernel_families())
-      for (const Config& config : pool_configs(*family, problem, target, count))
-        configs.push_back(config);
-    return configs;
-  };
-  bool usable = true;
-  for (const char* file : {"harness.cu", "reference.cu", "pack.cu"})
-    usable = usable && (*kernels)->utility_cubin(file, architecture).has_value();
-  if (what != "batches")
-    for (const Problem& problem : epilogue_problems())
-      usable =
-          usable && compile_for(with_epilogues(problem).front(), epilogue_configs(problem, target));
-  if (what == "epilogues") {
-    fmt::print("precompiled: configs={} bad={}\n", ready, bad);
-    return usable && bad == 0 ? 0 : 1;
-  }
-  for (const auto& problems : {batch_problems(), far_batch_problems()})
-    for (const Problem& problem : problems)
-      usable = usable && compile_for(problem, batch_configs(problem, target));
-  for (const GroupedCase& grouped : grouped_cases())
-    usable = usable && compile_for(grouped.problem, grouped_configs(grouped.problem, target));
-  if (what == "batches") {
-    fmt::print("precompiled: configs={} bad={}\n", ready, bad);
-    return usable && bad == 0 ? 0 : 1;
-  }
-  for (const Problem& problem : exactness_problems())
-    usable = usable && compile_for(problem, pooled(problem, kExactnessConfigs));
-  for (const Problem& problem : direct_problems())
-    usable = usable && compile_for(problem, pooled(problem, kDirectConfigs));
-  for (const auto& problems : {split_problems(), std::vector{shape(264, 520, 4096)}})
-    for (const Problem& problem : problems)
-      usable = usable && compile_for(problem, workspace_configs(problem, target));
-  usable = usable &&
-           compile_for(shape(1024, 1024, 2048),
-                       {*parse_config("sm90_ws:w2.m128.n128.s6.e1.sp2.sk2", kernel_families())});
-  for (const DataType type : {DataType::kF16, DataType::kBf16})
-    for (const auto& problems : {field_report_problems(type), overflow_problems(type)})
-      for (const Problem& problem : problems)
-        usable = usable && compile_for(problem, field_report_configs(problem, target));
-  for (const Problem& problem : bench_problems())
-    usable = usable && compile_for(problem, bench_configs(problem, target));
-  for (const Problem& problem : same_kernel_problems())
-    usable = usable && compile_for(problem, {bench_configs(problem, target).at(0)});
-  fmt::print("precompiled: configs={} bad={}\n", ready, bad);
-  return usable && bad == 0 ? 0 : 1;
+  Precompiler precompiler(**kernels,
+                          *compile_architecture(known_target("h200")->compute_capability));
+  const bool all = what.empty();
+  if (all || what == "epilogues") precompiler.epilogues();
+  if (all || what == "batches") precompiler.batches();
+  if (all || what == "f32") precompiler.f32_results();
+  if (all) precompiler.others();
+  return precompiler.report();
 }
 
 }  // namespace gemmsmith::gpu

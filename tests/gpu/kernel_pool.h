@@ -75,8 +75,14 @@ std::vector<Config> field_report_configs(const Problem& problem, const Target& t
 // made of. `group` and `raster` are ignored by them and tell them apart.
 Config naive_stand_in(int group, int raster);
 
+// The problems of the exactness test and those that split a long k, with D in f32; and kernels for
+// one.
+std::vector<Problem> f32_problems();
+std::vector<Config> f32_configs(const Problem& problem, const Target& target);
+
 // Compiles everything above for the H200 into the cubin cache; of "batches" what batch_test.cpp
-// needs only, of "epilogues" what epilogue_test.cpp does. The exit code.
+// needs only, of "epilogues" what epilogue_test.cpp does, of "f32" what Exactness.F32Results does.
+// The exit code.
 int precompile(std::string_view what);
 
 }  // namespace gemmsmith::gpu

@@ -5,18 +5,13 @@
 #include "measure/recorded_bench.h"
 #include "policy/analytic_ranker.h"
 #include "space/family.h"
+#include "support/problems.h"
 #include "vendor/lt_prediction.h"
 
 namespace gemmsmith {
 namespace {
 
-Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return *make_problem(problem);
-}
+using test::problem_of;
 
 Config config_of(const char* text) { return *parse_config(text, kernel_families()); }
 

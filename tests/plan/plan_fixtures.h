@@ -2,16 +2,9 @@
 #pragma once
 
 #include "space/family.h"
+#include "support/problems.h"
 
 namespace gemmsmith::test {
-
-inline Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return *make_problem(problem);
-}
 
 inline Problem batch_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
   Problem problem = problem_of(m, n, k);

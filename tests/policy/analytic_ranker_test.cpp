@@ -11,17 +11,12 @@
 
 #include "problem/shape_list.h"
 #include "space/packing.h"
+#include "support/problems.h"
 
 namespace gemmsmith::policy {
 namespace {
 
-Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return *make_problem(problem);
-}
+using test::problem_of;
 
 Target h200() { return *known_target("h200"); }
 

@@ -7,17 +7,12 @@
 #include <set>
 
 #include "policy/analytic_ranker.h"
+#include "support/problems.h"
 
 namespace gemmsmith::policy {
 namespace {
 
-Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return *make_problem(problem);
-}
+using test::problem_of;
 
 std::vector<float> row_of(const Problem& problem, const Config& config, const Target& target) {
   std::vector<float> row(feature_count());

@@ -8,19 +8,14 @@
 
 #include "policy/kernel_model.h"
 #include "space/family.h"
+#include "support/problems.h"
 
 namespace gemmsmith::policy {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return *make_problem(problem);
-}
+using test::problem_of;
 
 Config config_of(const std::string& text) { return *parse_config(text, kernel_families()); }
 

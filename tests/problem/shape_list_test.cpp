@@ -78,6 +78,16 @@ TEST(ShapeList, OptionalColumnsSetTheProblem) {
   EXPECT_EQ(describe(problems[1]), "16_32_64 f16/f32 tn") << "an empty field takes the default";
 }
 
+TEST(ShapeList, TheTypeOfResultsIsAColumn) {
+  const auto list =
+      parse_shape_list("out,m,n,k,type\nf32,1,2,3,bf16\nbf16,1,2,3,bf16\n", "s.csv", {});
+  ASSERT_TRUE(list) << list.error().what;
+  EXPECT_TRUE(list->at(0).f32_output);
+  EXPECT_FALSE(list->at(1).f32_output);
+  EXPECT_EQ(parse_shape_list("m,n,k,out\n1,2,3,bf16\n", "s.csv", {}).error().what,
+            "s.csv:2: out: output = bf16: with f16 operands it must be f16 or f32");
+}
+
 TEST(ShapeList, BatchesHaveStrides) {
   const auto problems = parsed(
       "m,n,k,batch,stride_a,stride_b,stride_d\n"

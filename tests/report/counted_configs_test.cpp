@@ -70,5 +70,46 @@ TEST(CountedConfigs, WhatFailedOrRanBetweenOthersIsNoTime) {
   EXPECT_FALSE(counted_configs(counters, rows, std::nullopt).at(0).us);
 }
 
+TEST(MeasuredConfigs, AreAllThatWereTimedAndNotOnlyCounted) {
+  std::vector<StoredMeasurement> rows = {timed(Kind::kLtTuned, "lt", Stage::kFinal, "1", 10),
+                                         timed(Kind::kKernel, "a", Stage::kScreen, "1", 9),
+                                         timed(Kind::kVendor, "v", Stage::kScreen, "1", 9.5),
+                                         timed(Kind::kCublas, "", Stage::kFinal, "1", 11),
+                                         timed(Kind::kKernel, "wrong", Stage::kScreen, "1", 1)};
+  rows.back().measurement.status = Status::kWrong;
+  const std::vector<StoredCounters> counters = {counted("lt", "2", 1)};
+  const auto configs = measured_configs(counters, rows, std::nullopt);
+  ASSERT_EQ(configs.size(), 3U);
+  EXPECT_EQ(configs[0].counted.config, "a");
+  EXPECT_EQ(configs[0].us, 9);
+  EXPECT_FALSE(configs[0].counted.values[Counter::kIpc]);
+  EXPECT_EQ(configs[1].counted.config, "v");
+  EXPECT_EQ(configs[1].counted.kind, Kind::kVendor);
+  EXPECT_EQ(configs[2].counted.config, "lt");
+  EXPECT_EQ(configs[2].counted.values[Counter::kIpc], 1);
+}
+
+TEST(Workspace, IsWhatTheLaunchNeeds) {
+  Problem problem;
+  problem.m = problem.n = 512;
+  problem.k = 16384;
+  StoredCounters config;
+  config.problem = *make_problem(problem);
+  const Target target = *known_target("h200");
+  constexpr std::int64_t kLimit = 64 << 20;
+  config.config = "sm90_ws:w2.m128.n128.s4";
+  EXPECT_EQ(workspace_of(config, target, kLimit), 0);
+  // Partial sums of eight CTAs, 4 bytes an element, for each of 16 tiles.
+  config.config = "sm90_ws:w2.m128.n128.e1.sp2.s6.sk8";
+  EXPECT_EQ(workspace_of(config, target, kLimit), 16.0 * 8 * 128 * 128 * 4);
+  config.config = "sm90_ws:w2.m128.n128.e1.sp2.s6.sk32.d9";
+  EXPECT_FALSE(workspace_of(config, target, kLimit)) << "no such config";
+  config.kind = Kind::kVendor;
+  config.config = "cublaslt:a66.t20.s35.g3";
+  EXPECT_EQ(workspace_of(config, target, kLimit), 0);
+  config.config = "cublaslt:a66.t20.s35.k4.r2.g3";
+  EXPECT_EQ(workspace_of(config, target, kLimit), kLimit);
+}
+
 }  // namespace
 }  // namespace gemmsmith::report

@@ -92,9 +92,27 @@ TEST(Objectives, TrafficIsHeldAgainstWhatMustMove) {
   EXPECT_DOUBLE_EQ(*reward(config, *terms), -std::log(2.0));
 }
 
+TEST(Objectives, EnergyAndWorkspaceAreBetterTheLessTheyAre) {
+  std::vector<CountedConfig> configs = {config_of(1.3, 80), config_of(1.2, 80), config_of(1.1, 80)};
+  configs[0].workspace_bytes = 64 << 20;
+  configs[1].workspace_bytes = 0;
+  configs[2].workspace_bytes = 0;
+  EXPECT_EQ(front_of(configs, "time,workspace"), (std::vector<std::size_t>{0, 1}));
+  EXPECT_TRUE(front_of(configs, "time,energy").empty()) << "nobody's energy is known";
+  configs[0].counted.values.energy_uj = 900;
+  configs[2].counted.values.energy_uj = 700;
+  EXPECT_EQ(front_of(configs, "time,energy"), (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(front_of(configs, "energy"), (std::vector<std::size_t>{2}));
+  EXPECT_EQ(front_of(configs, "time,energy,workspace"), (std::vector<std::size_t>{0, 2}));
+  const auto terms = parse_reward("energy=1,workspace=2");
+  EXPECT_DOUBLE_EQ(*reward(configs[0], *terms), -std::log(900.0) - 2 * std::log(65.0));
+  EXPECT_FALSE(reward(configs[1], *terms));
+}
+
 TEST(Objectives, WrongListsAreRefusedWithTheirReason) {
   const std::string known =
-      "expected time, l2_hit_rate, sm_throughput, dram_throughput, dram_bytes, bank_conflicts";
+      "expected time, energy, workspace, l2_hit_rate, sm_throughput, dram_throughput, dram_bytes, "
+      "bank_conflicts";
   EXPECT_EQ(parse_objectives("time,warp_speed").error().what,
             "unknown objective 'warp_speed': " + known);
   EXPECT_EQ(parse_objectives("").error().what, "unknown objective '': " + known);

@@ -419,7 +419,7 @@ TEST_F(GroupedTest, BadArgumentsAreNamed) {
       "transb = 1: groups are columns of B, which must not be transposed");
   EXPECT_EQ(
       bad([](auto& p) { p.epilogue = GEMMSMITH_EPILOGUE_RELU; }, GEMMSMITH_STATUS_NOT_SUPPORTED),
-      "epilogue = 2, output = 0: grouped products have neither epilogues nor f32 output");
+      "epilogue = 2: grouped products have no epilogues");
   EXPECT_EQ(error_of(problem(), nullptr, GEMMSMITH_STATUS_INVALID_VALUE),
             "column_ends is NULL: pass 4 32-bit integers in device memory");
   EXPECT_EQ(error_of(problem(), ends_, GEMMSMITH_STATUS_NOT_SUPPORTED, 0),
@@ -712,12 +712,20 @@ TEST_F(ApiTest, NothingToMultiplyStillHasItsEpilogue) {
     }
 }
 
-TEST_F(ApiTest, NothingToMultiplyInFloatIsRefused) {
+TEST_F(ApiTest, NothingToMultiplyInFloatScalesC) {
   Product product(options_);
   product.problem.output = GEMMSMITH_OUTPUT_32F;
-  EXPECT_EQ(product.run(handle_, 0, 1), GEMMSMITH_STATUS_NOT_SUPPORTED);
-  EXPECT_NE(std::string(gemmsmithGetLastErrorString()).find("alpha or k of 0 with f32 output"),
-            std::string::npos);
+  const std::size_t count = static_cast<std::size_t>(product.problem.ldd * product.problem.n);
+  std::vector<float> c(count, 0.1F);
+  std::vector<float> d(count, -1);
+  const float zero = 0;
+  for (const float beta : {0.0F, 3.0F}) {
+    ASSERT_EQ(gemmsmithMatmul(handle_, &product.problem, &zero, product.a.data(), product.b.data(),
+                              &beta, c.data(), d.data(), nullptr, 0, nullptr),
+              GEMMSMITH_STATUS_SUCCESS)
+        << gemmsmithGetLastErrorString();
+    for (const float value : d) EXPECT_EQ(value, beta * 0.1F);
+  }
 }
 
 // K2, K3: one thread that goes back and forth between devices; each keeps what is its own, and the

@@ -33,7 +33,8 @@ struct FakeModule {
   bool a_is_k_contiguous = true;
   bool b_is_k_contiguous = true;
   bool is_bf16 = false;
-  bool is_fused = false;  // has epilogues; else the arguments' are not looked at
+  bool is_fused = false;    // has epilogues; else the arguments' are not looked at
+  bool is_f32_out = false;  // C, D and the bias
 };
 
 struct FakeEvent {
@@ -90,14 +91,21 @@ void run_gemm(const FakeModule& kernel, const gemmsmith_kernels::GemmArgs& args)
           sum += load(args.a, matrix * args.stride_a + a, kernel.is_bf16) *
                  load(args.b, matrix * args.stride_b + b, kernel.is_bf16);
         }
+        const auto output = [&](const void* base, std::int64_t index) {
+          return kernel.is_f32_out ? static_cast<const float*>(base)[index]
+                                   : load(base, index, kernel.is_bf16);
+        };
         float value = alpha * sum;
-        if (beta != 0)
-          value += beta * load(args.c, matrix * args.stride_c + i * args.ldc + j, kernel.is_bf16);
+        if (beta != 0) value += beta * output(args.c, matrix * args.stride_c + i * args.ldc + j);
         if (kernel.is_fused) {
-          if (args.bias != nullptr) value += load(args.bias, j, kernel.is_bf16);
+          if (args.bias != nullptr) value += output(args.bias, j);
           value = static_cast<float>(activate(args.activation, value));
         }
-        store(args.d, matrix * args.stride_d + i * args.ldd + j, value, kernel.is_bf16);
+        const std::int64_t at = matrix * args.stride_d + i * args.ldd + j;
+        if (kernel.is_f32_out)
+          static_cast<float*>(args.d)[at] = value;
+        else
+          store(args.d, at, value, kernel.is_bf16);
       }
 }
 
@@ -135,6 +143,11 @@ void run_scale(void** parameters) {
                              : *static_cast<const float*>(beta_device);
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) {
+      if ((flags & 4U) != 0) {
+        static_cast<float*>(d)[i * ldd + j] =
+            beta == 0 ? 0.0F : beta * static_cast<const float*>(c)[i * ldc + j];
+        continue;
+      }
       const float value = beta == 0 ? 0.0F : beta * load(c, i * ldc + j, is_bf16);
       store(d, i * ldd + j, value, is_bf16);
     }
@@ -231,7 +244,7 @@ int attribute_value(CUdevice_attribute attribute) {
 void FakeGpu::reset() {
   launches = packs = finishes = modules_loaded = modules_unloaded = maps_encoded =
       contexts_retained = 0;
-  last_cluster = last_splits = 0;
+  last_cluster = last_grid = last_splits = 0;
   last_cooperative = last_programmatic = false;
   captured_nodes = 0;
   capture_id = 1;
@@ -331,6 +344,7 @@ FAKE_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) {
     loaded->b_is_k_contiguous = text[at + 11] == 'n';
     loaded->is_bf16 = text.find("bf16") != std::string::npos;
     loaded->is_fused = text.find("fused") != std::string::npos;
+    loaded->is_f32_out = text.find("out=f32") != std::string::npos;
     if (text.find("maps") != std::string::npos) loaded->kind = KernelKind::kGemmWithMaps;
   } else {
     delete loaded;
@@ -371,6 +385,7 @@ FAKE_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f
       programmatic = config->attrs[i].value.programmaticStreamSerializationAllowed != 0;
   }
   fake_gpu().last_cluster = cluster;
+  fake_gpu().last_grid = config->gridDimX;
   fake_gpu().last_splits = config->gridDimY;
   fake_gpu().last_cooperative = cooperative;
   fake_gpu().last_programmatic = programmatic;

@@ -2,7 +2,7 @@
 // kernels it knows on host memory, counts calls and fails on demand. Device memory is host memory.
 //
 // A "cubin" is text here: "FAKE gemm tn", with the words "maps" (a kernel that takes three tensor
-// maps before its arguments) and "fused" (one that has epilogues); "FAKE pack" copies as
+// maps before its arguments), "fused" (one that has epilogues) and "out=f32"; "FAKE pack" copies as
 // kernels/pack.cu does. Anything that holds "gemmsmith_scale" is the scaling kernel, and with
 // "gemmsmith_finish" the one that finishes.
 #pragma once
@@ -20,6 +20,7 @@ struct __attribute__((visibility("default"))) FakeGpu {
   std::atomic<int> maps_encoded{0};
   std::atomic<int> contexts_retained{0};
   std::atomic<unsigned> last_cluster{0};
+  std::atomic<unsigned> last_grid{0};    // along x
   std::atomic<unsigned> last_splits{0};  // of the grid, along y
   std::atomic<bool> last_cooperative{false};
   std::atomic<bool> last_programmatic{false};

@@ -172,6 +172,7 @@ TEST_F(RuntimeMonitorTest, OrdersAreObeyed) {
   watching_->order(seen_->place, {watch::kFirstAlternate, watch::kFirstAlternate});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(launches_and_products(), std::pair(1, 0));
   EXPECT_EQ(gpu().maps_encoded, encoded);
+  EXPECT_EQ(gpu().last_grid, 2U) << "this product's tiles, not those of the plan's own";
   // One that there is not, one that cannot be: the plan.
   for (const std::uint32_t none : {watch::kFirstAlternate + 1, watch::kServings, 200U}) {
     watching_->order(seen_->place, {none, none});
@@ -179,6 +180,23 @@ TEST_F(RuntimeMonitorTest, OrdersAreObeyed) {
   }
   watching_->order(seen_->place, {});
   EXPECT_EQ(launches_and_products(), std::pair(1, 0));
+}
+
+// A persistent kernel runs as many CTAs as the device holds and the product has tiles.
+TEST_F(RuntimeMonitorTest, PersistentAlternatesHaveTheProductsGrid) {
+  options_.m = 256;
+  Product product(options_);
+  ProductOptions similar = options_;
+  similar.m = 64;
+  load(TableMaker().kernel(product, kPlain).kernel(Product(similar), "sm90_ws:s2.ps1"));
+  ASSERT_EQ(product.run_and_compare(handle_), "");
+  auto watching = watch::Watching::attach(shared_path());
+  ASSERT_TRUE(watching && *watching);
+  watching_.emplace(*std::move(*watching));
+  ASSERT_NE(seen(), nullptr);
+  watching_->order(seen_->place, {watch::kFirstAlternate, watch::kFirstAlternate});
+  EXPECT_EQ(product.run_and_compare(handle_), "");
+  EXPECT_EQ(gpu().last_grid, 4U);
 }
 
 TEST_F(RuntimeMonitorTest, TimingsTellWhatServedThem) {

@@ -46,6 +46,39 @@ TEST_F(PlanTest, KernelServesItsProblem) {
   }
 }
 
+// A plan is for one type of D: sums that f16 cannot hold are whole in f32.
+TEST_F(PlanTest, F32ResultsHavePlansOfTheirOwn) {
+  Product half(options_);
+  Product product(options_);
+  product.problem.output = GEMMSMITH_OUTPUT_32F;
+  for (std::int64_t i = 0; i < 64; ++i)
+    for (std::int64_t p = 0; p < 64; ++p) {
+      product.a.set(p, i, 64);
+      product.b.set(p, i, 64);
+    }
+  std::vector<float> d(64 * 64, -1);
+  const auto run = [&] {
+    const float one = 1, zero = 0;
+    return gemmsmithMatmul(handle_, &product.problem, &one, product.a.data(), product.b.data(),
+                           &zero, nullptr, d.data(), nullptr, 0, nullptr);
+  };
+  ASSERT_EQ(load(TableMaker().kernel(half, kWithMaps)), GEMMSMITH_STATUS_SUCCESS);
+  EXPECT_EQ(served_by(half), "kernel");
+  int launches = gpu().launches;
+  ASSERT_EQ(run(), GEMMSMITH_STATUS_SUCCESS) << gemmsmithGetLastErrorString();
+  EXPECT_EQ(gpu().launches, launches) << "f16's plan is not f32's";
+  for (const char* config : {kWithMaps, kPlain}) {
+    ASSERT_EQ(load(TableMaker().kernel(half, kWithMaps).kernel(product, config)),
+              GEMMSMITH_STATUS_SUCCESS);
+    launches = gpu().launches;
+    std::fill(d.begin(), d.end(), -1.0F);
+    ASSERT_EQ(run(), GEMMSMITH_STATUS_SUCCESS) << gemmsmithGetLastErrorString();
+    EXPECT_EQ(gpu().launches, launches + 1);
+    for (const float value : d) ASSERT_EQ(value, 64 * 64 * 64);
+    EXPECT_EQ(served_by(half), "kernel");
+  }
+}
+
 // A plan's speed is known for the work it was tuned with only: D = A B, D = alpha A B or
 // D = alpha A B + beta C.
 TEST_F(PlanTest, ScalarsThatAskForOtherWorkAreLeftToCublasLt) {

@@ -46,8 +46,8 @@ class TableMaker {
     const Problem problem = problem_of(product, alpha, beta);
     const bool has_maps = parsed->family == &sm90_ws_family();
     const auto cubin = [&](const char* more) {
-      return fmt::format("FAKE gemm {} {}{}{}", name(problem.layout), has_maps ? "maps " : "", more,
-                         name(problem.type)) +
+      return fmt::format("FAKE gemm {} {}{}{}{}", name(problem.layout), has_maps ? "maps " : "",
+                         more, problem.f32_output ? "out=f32 " : "", name(problem.type)) +
              '\0';  // the fake driver reads a C string
     };
     const std::string fused = epilogues == WithEpilogues::kYes ? cubin("fused ") : "";

@@ -13,18 +13,13 @@
 #include "search/fake_bench.h"
 #include "search/selection.h"
 #include "search/tuning.h"
+#include "support/problems.h"
 #include "vendor/all_families.h"
 
 namespace gemmsmith {
 namespace {
 
-Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return *make_problem(problem);
-}
+using test::problem_of;
 
 template <class T>
 T must(Result<T> result) {
@@ -125,11 +120,22 @@ TEST_F(CountingTest, CountsThePlanItsRivalsAndTheBaselineInARunOfTheirOwn) {
 
 TEST_F(CountingTest, WhatWasCountedIsNotCountedAgain) {
   EXPECT_GT(count().counted, 0);
-  EXPECT_EQ(benches_, 1);
+  EXPECT_EQ(benches_, 2) << "one for energy, one for counting";
   const CountSummary again = count();
   EXPECT_EQ(again.counted, 0);
   EXPECT_EQ(again.run, "");
-  EXPECT_EQ(benches_, 1) << "a bench was opened for nothing";
+  EXPECT_EQ(benches_, 2) << "a bench was opened for nothing";
+}
+
+// By another process than the one that counts, and only where NVML tells it.
+TEST_F(CountingTest, EnergyStandsBesideTheCounters) {
+  EXPECT_GT(count([](FakeBench& bench) { bench.energy_uj = 1234; }).counted, 0);
+  for (const StoredCounters& row : kept(0)) EXPECT_EQ(row.values.energy_uj, 1234);
+}
+
+TEST_F(CountingTest, WithoutNvmlThereIsNoEnergyAndAllElseIsCounted) {
+  EXPECT_GT(count().counted, 0);
+  for (const StoredCounters& row : kept(0)) EXPECT_FALSE(row.values.energy_uj);
 }
 
 TEST_F(CountingTest, AChangedKernelIsCountedAgain) {

@@ -113,4 +113,11 @@ Result<CounterReport> FakeBench::count(const Problem& problem, const Subject& su
   return report;
 }
 
+Result<LoadReport> FakeBench::sustain(const Problem&, const Subject&, double) {
+  LoadReport report;
+  report.energy_uj = energy_uj;
+  if (!energy_uj) report.unavailable = "no NVML";
+  return report;
+}
+
 }  // namespace gemmsmith

@@ -24,6 +24,8 @@ class FakeBench : public Bench {
                                           std::span<const Config> configs) override;
   Result<CounterReport> count(const Problem& problem, const Subject& subject,
                               CounterScope scope) override;
+  Result<LoadReport> sustain(const Problem& problem, const Subject& subject,
+                             double seconds) override;
   std::string conditions() const override { return R"({"clock_mhz":1980})"; }
 
   // The paired ratio of a config; replace to script a story.
@@ -39,6 +41,7 @@ class FakeBench : public Bench {
   std::map<std::string, int> screened;   // problem and config -> times, back to back
   std::map<std::string, int> semifinal;  // the same between foreign kernels
   double lt_tuned_us = 10;
+  std::optional<double> energy_uj;  // of every launch; nothing: no NVML
   int baseline_calls = 0;
   int final_calls = 0;
 

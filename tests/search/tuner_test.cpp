@@ -10,22 +10,18 @@
 #include <thread>
 
 #include "base/interrupt.h"
+#include "policy/tile_orders.h"
 #include "search/compiler_knobs.h"
 #include "search/fake_bench.h"
 #include "search/selection.h"
 #include "search/tuning.h"
 #include "space/family.h"
+#include "support/problems.h"
 
 namespace gemmsmith {
 namespace {
 
-Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return *make_problem(problem);
-}
+using test::problem_of;
 
 // The value, where a test goes on only with one; by value, so that a loop may run over it.
 template <class T>
@@ -108,6 +104,38 @@ TEST_F(TunerTest, MeasuresWhatItPromisesAndStoresAWinner) {
   }
   EXPECT_EQ(store.runs()->size(), 1U);
   EXPECT_EQ(store.runs()->at(0).conditions, R"({"clock_mhz":1980})");
+}
+
+// Where operands pass through L2 again and again, the favourites are tried in the orders that the
+// L2 model expects to move much less memory; not where a product is too short for it to matter.
+TEST_F(TunerTest, LongProductsAreTriedInQuieterOrders) {
+  problems_ = {problem_of(12288, 16384, 4096)};
+  options_.strategy = "ranked";
+  options_.budget = 1;
+  const Config noisy = *parse_config("sm90_ws:w2.pp1.m128.n192.ps1.g4", kernel_families());
+  for (const double lt_tuned_us : {2400.0, 20.0}) {
+    FakeBench bench;
+    bench.lt_tuned_us = lt_tuned_us;
+    const std::vector<Config> quieter =
+        policy::quieter_orders(noisy, {problems_[0], bench.device().target}, 0.85, 2);
+    ASSERT_EQ(quieter.size(), 2U);
+    options_.candidates = [&](const Problem&) {
+      std::vector<Config> offered = {noisy};
+      offered.insert(offered.end(), quieter.begin(), quieter.end());
+      return offered;
+    };
+    const std::string name = std::to_string(static_cast<int>(lt_tuned_us)) + ".db";
+    Store store = Store::open(directory_ / name, Store::Mode::kReadWrite).value();
+    must_tune(bench, store);
+    std::set<std::string> screened;
+    const auto rows = must(store.measurements(environment_of(bench), problems_[0]));
+    for (const StoredMeasurement& row : rows)
+      if (row.measurement.kind == Kind::kKernel && row.measurement.stage == Stage::kScreen)
+        screened.insert(row.measurement.config);
+    EXPECT_EQ(screened.count(to_text(noisy)), 1U);
+    for (const Config& order : quieter)
+      EXPECT_EQ(screened.count(to_text(order)), lt_tuned_us > 80 ? 1U : 0U) << to_text(order);
+  }
 }
 
 // Programmatic dependent launch gains where a kernel follows itself and costs elsewhere: whoever is

@@ -4,17 +4,12 @@
 #include <set>
 
 #include "space/space.h"
+#include "support/problems.h"
 
 namespace gemmsmith {
 namespace {
 
-Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return *make_problem(problem);
-}
+using test::problem_of;
 
 std::int64_t legal_count(const Family& family, const Problem& problem, const char* target_name) {
   const Target target = *known_target(target_name);
@@ -108,7 +103,7 @@ TEST(Families, RecommendedPresetsAreLegalWhereRecommended) {
   EXPECT_EQ(h100.at("tile_k"), 64);
   EXPECT_EQ(h100.at("stages"), 3);
   const Config a100 = *parse_config("a100-f16-128x64x32-s3", kernel_families());
-  EXPECT_EQ(a100.family->footprint(a100, DataType::kF32).threads, 128);
+  EXPECT_EQ(a100.family->footprint(a100, Signature{}).threads, 128);
 }
 
 // Every shape of the grid must offer enough to search: 40 measurements a shape and more.
@@ -250,6 +245,18 @@ TEST(Sm90Ws, FourBlocksOfWideF16AccumulatorsAreStoredByRows) {
   EXPECT_EQ(broken("sm90_ws:w2.pp1.m256.n192.s2.ps1", problem), "tma_stores_fit");
   EXPECT_EQ(broken("sm90_ws:w2.pp1.m256.n192.e1.s2.ps1", problem), "legal");
   EXPECT_EQ(broken("sm90_ws:w2.pp1.m256.n160.s2.ps1", problem), "legal");
+}
+
+TEST(Families, F32ResultsTakeRegistersOfTheirOwn) {
+  Problem problem = problem_of(4096, 4096, 4096);
+  for (const char* config : {"sm90_ws:w2.m192.n256.s2", "sm90_ws:w2.pp1.m128.n192.e1.s2.ps1"}) {
+    problem.f32_output = false;
+    EXPECT_EQ(broken(config, problem), "legal") << config;
+    problem.f32_output = true;
+    EXPECT_EQ(broken(config, problem), "f32_results_fit") << config;
+  }
+  EXPECT_EQ(broken("sm90_ws:w2.pp1.m128.n192.s2.ps1", problem), "legal");
+  EXPECT_EQ(broken("sm90_ws:w2.pp1.m128.n160.e1.s2.ps1", problem), "legal");
 }
 
 TEST(Sm80Mma, LoadsElementByElementWhatNothingElseReads) {

@@ -1,6 +1,7 @@
 // Enumeration prunes as it goes; it must find exactly what trying every combination finds, and
 // account for every combination once.
 #include "space/space.h"
+#include "support/problems.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -12,13 +13,7 @@
 namespace gemmsmith {
 namespace {
 
-Problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return *make_problem(problem);
-}
+using test::problem_of;
 
 // A small family whose space can be tried whole.
 bool sum_is_even(const SpaceContext&, const Config& config) {
