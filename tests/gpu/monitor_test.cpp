@@ -4,11 +4,11 @@
 // plan table for it, each test is skipped and says why.
 //
 //   gpu_monitor_test                          the tests
-//   gpu_monitor_test serve KIND PAUSE_US      multiplies for ever, with a pause after each call;
-//   KIND
-//                                             is memory or compute, what limits the product.
-//                                             SIGUSR1 begins and ends streaming beside it
-//   gpu_monitor_test stream                   copies through L2 for ever
+//   gpu_monitor_test serve KIND PAUSE_US      multiplies until SIGTERM, with a pause after each
+//                                             call; KIND is memory, cache or compute, what the
+//                                             product lives from. SIGUSR1 begins and ends streaming
+//                                             beside it, SIGUSR2 says what the last calls took
+//   gpu_monitor_test stream                   copies through L2 until SIGTERM
 //   gpu_monitor_test alternates               each plan's product by its alternates, bit for bit
 //   gpu_monitor_test time                     nanoseconds a warm call
 //
@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -38,6 +39,7 @@
 
 #include "device/cuda.h"
 #include "plan/plan_table.h"
+#include "problem/target.h"
 #include "support/scratch.h"
 #include "watch/watching.h"
 
@@ -71,18 +73,32 @@ std::string table_path() {
   return named != nullptr ? named : "data/plans/h200_f16_f32_tn.plans";
 }
 
-enum class Limit { kMemory, kCompute, kLaunch };
+enum class Limit { kMemory, kCache, kCompute, kLaunch };
+
+Limit limit_of(const std::string& kind) {
+  if (kind == "memory") return Limit::kMemory;
+  return kind == "cache" ? Limit::kCache : Limit::kCompute;
+}
 
 double bytes_of(const plan::PlanKey& key) {
   return 2.0 * (1.0 * key.m * key.k + 1.0 * key.n * key.k + 1.0 * key.m * key.n);
 }
+double operand_bytes_of(const plan::PlanKey& key) {
+  return 2.0 * (1.0 * key.m * key.k + 1.0 * key.n * key.k);
+}
 double flop_of(const plan::PlanKey& key) { return 2.0 * key.m * key.n * key.k; }
+
+const Result<Target> kH200 = known_target("h200");
 
 // How well a plan stands for what the limit stands for; 0 or less: not at all.
 double fitness(const plan::PlanEntry& entry, Limit limit) {
   switch (limit) {
     case Limit::kMemory:  // long, so that the events around it count little
       return entry.expected_us > 50 ? bytes_of(entry.key) / entry.expected_us : 0;
+    case Limit::kCache: {  // finds in L2 what its last call left there, if nothing came between
+      const double of_l2 = bytes_of(entry.key) / static_cast<double>(kH200->l2_bytes);
+      return of_l2 > 0.3 && of_l2 < 0.7 ? operand_bytes_of(entry.key) / entry.expected_us : 0;
+    }
     case Limit::kCompute:
       return entry.expected_us < 1000 ? flop_of(entry.key) : 0;
     case Limit::kLaunch:
@@ -237,9 +253,32 @@ class Streamer {
 std::atomic<bool> streams_beside{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
 
+std::atomic<bool> is_to_end{false};
+std::atomic<bool> is_to_tell{false};
+
+// From call to its end, as who calls feels it: the GPU's turn is waited for, too.
+class WallTimes {
+ public:
+  void add(Clock::time_point begin) {
+    us_.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+  }
+  void tell() {
+    if (us_.empty()) return;
+    std::sort(us_.begin(), us_.end());
+    say(fmt::format("calls={} wall_median_us={:.1f} wall_p90_us={:.1f} wall_most_us={:.1f}",
+                    us_.size(), us_[us_.size() / 2], us_[us_.size() * 9 / 10], us_.back()));
+    us_.clear();
+  }
+
+ private:
+  std::vector<double> us_;
+};
+
 int serve(Limit limit, int pause_us) {
   Work work(limit);
   std::signal(SIGUSR1, [](int) { streams_beside = !streams_beside; });
+  std::signal(SIGUSR2, [](int) { is_to_tell = true; });
+  std::signal(SIGTERM, [](int) { is_to_end = true; });
   std::thread([&work] {
     if (!work.context().make_current()) std::exit(1);
     const Streamer streamer(work.context().driver());
@@ -253,21 +292,26 @@ int serve(Limit limit, int pause_us) {
   const plan::PlanKey& key = work.entry().key;
   say(fmt::format("ready {}_{}_{} promised_us={:.1f} mbytes={:.1f}", key.m, key.n, key.k,
                   work.entry().expected_us, bytes_of(key) * 1e-6));
-  while (true) {
+  WallTimes wall;
+  while (!is_to_end) {
+    const auto begin = Clock::now();
     // A few calls ahead of the device, as a server is.
     for (int i = 0; i < (pause_us == 0 ? 8 : 1); ++i) work.call();
     work.synchronize();
+    wall.add(begin);
+    if (is_to_tell.exchange(false)) wall.tell();
     if (pause_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
   }
+  std::_Exit(0);  // with nothing under way: under MPS a killed client's work may harm the others
 }
 
 int stream() {
   const CudaContext context = must(CudaContext::open(0));
   const Streamer streamer(context.driver());
-  for (bool is_first = true;; is_first = false) {
-    streamer.round();
-    if (is_first) say("ready");
-  }
+  std::signal(SIGTERM, [](int) { is_to_end = true; });
+  say("ready");
+  while (!is_to_end) streamer.round();
+  return 0;
 }
 
 // What a monitor may order instead of a plan computes the same product: it is the kernel of another
@@ -362,13 +406,14 @@ class Child {
   // The exit code, or -1 where a signal ended it.
   int end(int with) {
     if (child_ <= 0) return code_;
-    if (!is_over()) {
-      kill(child_, with);
-      int status = 0;
-      waitpid(child_, &status, 0);
-      code_ = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-      child_ = -1;
-    }
+    if (is_over()) return code_;
+    kill(child_, with);
+    for (int waits = 0; waits < 250 && !is_over(); ++waits)
+      std::this_thread::sleep_for(milliseconds(20));
+    if (child_ <= 0) return code_;
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+    child_ = -1;
     return code_;
   }
   void signal(int number) const {
@@ -420,8 +465,11 @@ class GpuMonitor : public ::testing::Test {
                     folder_ / "server", watched_);
     if (!wait_until([&] { return server_->out() != "" || server_->is_over(); },
                     milliseconds(20000)) ||
-        server_->is_over())
-      return server_->err();
+        server_->is_over()) {
+      const std::string why = server_->err();
+      server_.reset();
+      return why;
+    }
     std::printf("server: %s", server_->out().c_str());
     monitor_.emplace(std::vector<std::string>{program(), "monitor", "--attach", watched_, "--log",
                                               log_, "--record", record_},
@@ -445,7 +493,8 @@ class GpuMonitor : public ::testing::Test {
   }
   void end() {
     EXPECT_EQ(monitor_->end(SIGINT), 0);
-    std::printf("%s%s", monitor_->err().c_str(), monitor_->out().c_str());
+    EXPECT_EQ(server_->end(SIGTERM), 0);
+    std::printf("%s%s%s", monitor_->err().c_str(), monitor_->out().c_str(), server_->out().c_str());
   }
 
   const testing::ScratchFolder folder_;
@@ -469,10 +518,11 @@ class Mps {
     setenv("CUDA_MPS_LOG_DIRECTORY", (folder / "mps_log").c_str(), 1);
     std::filesystem::create_directories(folder / "mps");
     std::filesystem::create_directories(folder / "mps_log");
-    is_running_ = tell("start_server -uid " + std::to_string(getuid()), true);
+    has_daemon_ = std::system((control() + " -d").c_str()) == 0;
+    is_running_ = has_daemon_ && tell("start_server -uid " + std::to_string(getuid()));
   }
   ~Mps() {
-    if (is_running_) tell("quit", false);
+    if (has_daemon_) tell("quit");
     unsetenv("CUDA_MPS_PIPE_DIRECTORY");
     unsetenv("CUDA_MPS_LOG_DIRECTORY");
   }
@@ -481,12 +531,55 @@ class Mps {
   bool is_running() const { return is_running_; }
 
  private:
-  static bool tell(const std::string& what, bool starts_daemon) {
-    const std::string control = "PATH=$PATH:/usr/local/nvidia/bin nvidia-cuda-mps-control";
-    if (starts_daemon && std::system((control + " -d").c_str()) != 0) return false;
-    return std::system(("echo " + what + " | " + control).c_str()) == 0;
+  static std::string control() {
+    return "PATH=$PATH:/usr/local/nvidia/bin timeout 10 nvidia-cuda-mps-control";
   }
+  static bool tell(const std::string& what) {
+    return std::system(("echo " + what + " | " + control()).c_str()) == 0;
+  }
+  bool has_daemon_ = false;
   bool is_running_ = false;
+};
+
+// The plan's timings one by one, as the process tells them: the series has medians.
+class PlanTimings {
+ public:
+  explicit PlanTimings(const std::filesystem::path& path) : mapping_(watch::Mapping::open(path)) {
+    EXPECT_TRUE(mapping_);
+  }
+  void begin() {
+    us_.clear();
+    read_ = shape().timed.load();
+  }
+  // At least every 0.8 s, or some are lost.
+  void read() {
+    const std::uint64_t timed = shape().timed.load();
+    for (read_ = std::max(read_, timed - std::min<std::uint64_t>(timed, watch::kRingCells));
+         read_ < timed; ++read_) {
+      const watch::Cell& cell = shape().ring[read_ % watch::kRingCells];
+      const std::uint64_t packed = cell.packed.load();
+      if (cell.number.load() == read_ + 1 && (packed >> 32 & 0xff) == watch::kPlan)
+        us_.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(packed)));
+    }
+  }
+  // 0 where there were none.
+  double median_us() const { return of_order(0.5); }
+  std::string text(const char* when) const {
+    return fmt::format("{}_timings={} {}_median_us={:.1f} {}_p90_us={:.1f} {}_most_us={:.1f}", when,
+                       us_.size(), when, median_us(), when, of_order(0.9), when, of_order(1));
+  }
+
+ private:
+  watch::Shape& shape() const { return (*mapping_)->shapes[0]; }
+  double of_order(double share) const {
+    if (us_.empty()) return 0;
+    std::vector<float> sorted = us_;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
+  }
+  Result<watch::Mapping> mapping_;
+  std::uint64_t read_ = 0;
+  std::vector<float> us_;
 };
 
 // Of one-second windows of what the monitor saw: enough to see why a test failed.
@@ -513,55 +606,95 @@ std::string summary(const std::string& series) {
 
 class Thrashed : public GpuMonitor {
  protected:
-  // The healthy process is left alone; once `begin_thrash` was called its shape leaves the plan
-  // within 5 s, and comes back to it after `end_thrash`.
-  void run(const std::function<void()>& begin_thrash, const std::function<void()>& end_thrash) {
-    std::this_thread::sleep_for(milliseconds(6000));
-    for (const json& decision : decisions()) ADD_FAILURE() << decision.dump();
+  // The threshold of the built-in rule, and how near to it either is right.
+  static constexpr double kLate = 1.25;
+  static constexpr double kNear = 1.08;
+
+  enum class Expect { kLeaves, kLeavesIfLate };
+
+  // The healthy process is left alone. Once `begin_thrash` was called its shape leaves the plan
+  // within 5 s (or only if that makes the launches late), and after `end_thrash` it comes back.
+  void run(Expect expect, const std::function<void()>& begin_thrash,
+           const std::function<void()>& end_thrash) {
+    PlanTimings timings(watched_);
+    const auto phase = [&](const char* name, const std::function<bool()>& ends, int most_ms) {
+      timings.begin();
+      const auto begin = Clock::now();
+      const bool has_ended = wait_until(
+          [&] {
+            timings.read();
+            return ends();
+          },
+          milliseconds(most_ms));
+      std::printf("%s\n%s_s=%.2f\n", timings.text(name).c_str(), name, seconds_since(begin));
+      server_->signal(SIGUSR2);
+      return has_ended;
+    };
+    const double held_us = std::stod(monitor_->err().substr(monitor_->err().find("held to") + 8));
+    std::printf("held_to_us=%.1f\n", held_us);
+    EXPECT_FALSE(phase(
+        "healthy", [&] { return !decisions().empty(); }, 4000));
 
     begin_thrash();
-    auto begin = Clock::now();
-    EXPECT_TRUE(wait_until([&] { return !decisions().empty(); }, milliseconds(5000)));
-    std::printf("thrashed_s_until_left=%.2f\n", seconds_since(begin));
-    const auto first = decisions();
-    if (first.empty()) {
-      ADD_FAILURE() << summary(contents(record_));
-    } else {
-      EXPECT_EQ(first[0]["decision"], "leave") << first[0].dump();
-      std::printf("%s\n", first[0].dump().c_str());
-      std::this_thread::sleep_for(milliseconds(2000));
+    const bool has_left = phase(
+        "thrashed", [&] { return !decisions().empty(); }, 5000);
+    const double ratio = timings.median_us() / held_us;
+    std::printf("thrashed_left=%d thrashed_median_ratio=%.3f\n", has_left ? 1 : 0, ratio);
+    if (expect == Expect::kLeaves || ratio > kLate * kNear) {
+      EXPECT_TRUE(has_left);
+    }
+    if (has_left) {
+      const json first = decisions()[0];
+      EXPECT_EQ(first["decision"], "leave") << first.dump();
+      EXPECT_GT(first["value"], kLate);
+      std::printf("%s\n", first["reason"].get<std::string>().c_str());
+      std::this_thread::sleep_for(milliseconds(1000));
     }
     end_thrash();
-    begin = Clock::now();
-    if (!first.empty()) {
-      EXPECT_TRUE(wait_until([&] { return is_planned(); }, milliseconds(25000))) << contents(log_);
+    if (has_left) {
+      EXPECT_TRUE(phase(
+          "over_until_returned", [&] { return is_planned(); }, 30000));
     }
-    std::printf("over_s_until_returned=%.2f\n", seconds_since(begin));
-    std::printf("%s", summary(contents(record_)).c_str());
     end();
+    if (HasFailure()) std::printf("%s", summary(contents(record_)).c_str());
+  }
+
+  void by_a_second_process(const char* limit, Expect expect) {
+    BEGIN_OR_SKIP(limit, 1000);
+    std::optional<Child> thrasher;
+    run(
+        expect,
+        [&] {
+          thrasher.emplace(std::vector<std::string>{self(), "stream"}, folder_ / "thrasher");
+          ASSERT_TRUE(wait_until([&] { return thrasher->out() != ""; }, milliseconds(15000)))
+              << thrasher->err();
+        },
+        [&] { EXPECT_EQ(thrasher->end(SIGTERM), 0) << thrasher->err(); });
+  }
+  void by_a_second_process_under_mps(const char* limit) {
+    const Mps mps(folder_.path());
+    if (!mps.is_running())
+      GTEST_SKIP() << "unavailable: nvidia-cuda-mps-control does not start, and without it "
+                      "processes take turns on the GPU";
+    by_a_second_process(limit, Expect::kLeaves);
   }
 };
 
-TEST_F(Thrashed, ByASecondProcess) {
-  const Mps mps(folder_.path());
-  if (!mps.is_running())
-    GTEST_SKIP() << "unavailable: nvidia-cuda-mps-control does not start, and without it processes "
-                    "take turns on the GPU";
-  BEGIN_OR_SKIP("memory", 1000);
-  std::optional<Child> thrasher;
-  run(
-      [&] {
-        thrasher.emplace(std::vector<std::string>{self(), "stream"}, folder_ / "thrasher");
-        ASSERT_TRUE(wait_until([&] { return thrasher->out() != ""; }, milliseconds(15000)))
-            << thrasher->err();
-      },
-      [&] { thrasher.reset(); });
-  server_.reset();
+TEST_F(Thrashed, MemoryBySecondProcessUnderMps) { by_a_second_process_under_mps("memory"); }
+TEST_F(Thrashed, CacheBySecondProcessUnderMps) { by_a_second_process_under_mps("cache"); }
+
+// In turns a launch runs alone, at most with an L2 that is cold.
+TEST_F(Thrashed, MemoryBySecondProcessInTurns) {
+  by_a_second_process("memory", Expect::kLeavesIfLate);
+}
+TEST_F(Thrashed, CacheBySecondProcessInTurns) {
+  by_a_second_process("cache", Expect::kLeavesIfLate);
 }
 
 TEST_F(Thrashed, ByTheProcessItself) {
   BEGIN_OR_SKIP("memory", 1000);
-  run([&] { server_->signal(SIGUSR1); }, [&] { server_->signal(SIGUSR1); });
+  run(
+      Expect::kLeaves, [&] { server_->signal(SIGUSR1); }, [&] { server_->signal(SIGUSR1); });
 }
 
 TEST_F(GpuMonitor, AlternatesComputeTheSame) {
@@ -620,9 +753,7 @@ TEST_F(GpuMonitor, BeingWatchedCostsTheHostLittle) {
 int main(int argc, char** argv) {
   const std::string role = argc > 1 ? argv[1] : "";
   if (role == "serve" && argc == 4)
-    return gemmsmith::serve(
-        std::string(argv[2]) == "memory" ? gemmsmith::Limit::kMemory : gemmsmith::Limit::kCompute,
-        std::atoi(argv[3]));
+    return gemmsmith::serve(gemmsmith::limit_of(argv[2]), std::atoi(argv[3]));
   if (role == "stream") return gemmsmith::stream();
   if (role == "alternates") return gemmsmith::alternates();
   if (role == "time") return gemmsmith::time_calls();
