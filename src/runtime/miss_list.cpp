@@ -60,13 +60,27 @@ std::string with_process_number(std::string path) {
   return path;
 }
 
-// Other processes may append to the same file: a lock, so that its first line is written once.
-bool append(const std::string& path, std::string text) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file < 0) return false;
+// Whether lines may follow what the file holds already: its first line says so. True where it
+// cannot be read, as a pipe cannot.
+bool has_header(int file) {
+  std::string start(kHeader.size(), '\0');
+  const ssize_t count = pread(file, start.data(), start.size(), 0);
+  return count <= 0 || start == kHeader;
+}
+
+// Other processes may append to the same file: a lock, so that its first line is written once. What
+// went wrong, or "".
+std::string append(const std::string& path, std::string text) {
+  int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0) file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0) return std::strerror(errno);
   flock(file, LOCK_EX);  // not on every file system; then only the doubled first line is at stake
   struct stat status = {};
   if (fstat(file, &status) == 0 && status.st_size == 0) text.insert(0, kHeader);
+  if (status.st_size != 0 && S_ISREG(status.st_mode) && !has_header(file)) {
+    close(file);
+    return "the file's first line names other columns: give another file";
+  }
   std::size_t done = 0;
   while (done < text.size()) {
     const ssize_t wrote = ::write(file, text.data() + done, text.size() - done);
@@ -76,8 +90,7 @@ bool append(const std::string& path, std::string text) {
   }
   const int error = errno;
   close(file);
-  errno = error;
-  return done == text.size();
+  return done == text.size() ? "" : std::strerror(error);
 }
 
 }  // namespace
@@ -144,10 +157,12 @@ std::string MissList::write() {
     ++count;
   }
   unwritten_.fetch_sub(count, std::memory_order_relaxed);
-  if (count == 0 || append(path_, std::move(text))) return "";
+  if (count == 0) return "";
+  const std::string failure = append(path_, std::move(text));
+  if (failure.empty()) return "";
   has_failed_ = true;
   return fmt::format("cannot write GEMMSMITH_RECORD={}: {}; problems are no longer recorded", path_,
-                     std::strerror(errno));
+                     failure);
 }
 
 }  // namespace gemmsmith::runtime

@@ -133,6 +133,12 @@ TEST_F(RealDescriptors, WhatChangesTheProductIsSeen) {
   EXPECT_EQ(read_lt(real_, arguments_).reason, Reason::kArguments) << "of D alone";
   set(arguments_.layout_d, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t{1});
   set(arguments_.layout_d, CUBLASLT_MATRIX_LAYOUT_TYPE, std::uint32_t{CUDA_R_32F});
+  EXPECT_EQ(read_lt(real_, arguments_).reason, Reason::kTypes) << "C is not D";
+  set(arguments_.layout_c, CUBLASLT_MATRIX_LAYOUT_TYPE, std::uint32_t{CUDA_R_32F});
+  EXPECT_EQ(read_lt(real_, arguments_).reason, Reason::kNone);
+  EXPECT_EQ(read_lt(real_, arguments_).problem.output, GEMMSMITH_OUTPUT_32F);
+  set(arguments_.layout_c, CUBLASLT_MATRIX_LAYOUT_TYPE, std::uint32_t{CUDA_R_64F});
+  set(arguments_.layout_d, CUBLASLT_MATRIX_LAYOUT_TYPE, std::uint32_t{CUDA_R_64F});
   EXPECT_EQ(read_lt(real_, arguments_).reason, Reason::kTypes);
 }
 

@@ -73,6 +73,18 @@ TEST(ConfigHeader, TellsFusedKernelsApart) {
             std::string::npos);
 }
 
+TEST(ConfigHeader, NumbersTheTypeOfD) {
+  const auto has = [](const Signature& signature, const char* text) {
+    return config_header(config_of("sm90_ws"), signature, "sm_90a").find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(has({kF16, kF32}, "kOutputType = 0;"));
+  EXPECT_TRUE(has({DataType::kBf16, kF32}, "kOutputType = 1;"));
+  Signature wide = {DataType::kBf16, kF32};
+  wide.f32_output = true;
+  EXPECT_TRUE(has(wide, "kElementType = 1;"));
+  EXPECT_TRUE(has(wide, "kOutputType = 2;"));
+}
+
 TEST(ConfigHeader, NumbersTypesAndArchitecture) {
   const std::string text = config_header(config_of("sm90_ws"), {kF16, kF16}, "sm_90a");
   EXPECT_NE(text.find("kElementType = 0;"), std::string::npos);

@@ -53,9 +53,10 @@ struct SampleCase {
 
 std::string case_name(const ::testing::TestParamInfo<SampleCase>& info) {
   const Signature& signature = info.param.signature;
-  return fmt::format("{}_{}_{}_{}_{}{}", info.param.family->name, info.param.target,
+  return fmt::format("{}_{}_{}_{}_{}{}{}", info.param.family->name, info.param.target,
                      name(signature.type), name(signature.accumulator), name(signature.layout),
-                     signature.batched ? "_batched" : "");
+                     signature.batched ? "_batched" : "",
+                     signature.f32_output ? "_f32_output" : "");
 }
 
 // All kernels of a family that some problem of these types allows.
@@ -101,6 +102,26 @@ TEST(KernelTexts, SplitsThroughTheWorkspaceCompileClean) {
   expect_clean(sources);
 }
 
+// An f32 D by every way of storing one, at the widest tiles of each, and with an epilogue.
+TEST(KernelTexts, F32OutputsCompileClean) {
+  std::vector<KernelSource> sources;
+  for (const bool fused : {false, true}) {
+    Signature signature = {fused ? DataType::kBf16 : DataType::kF16, DataType::kF32};
+    signature.f32_output = true;
+    signature.fused = fused;
+    for (const char* text :
+         {"sm90_ws:n8.s2", "sm90_ws:n48.s2", "sm90_ws:m128.n128.s2", "sm90_ws:w2.m128.n256.s3",
+          "sm90_ws:w2.m256.n128.s3", "sm90_ws:w2.m192.n96.s3", "sm90_ws:w2.pp1.m64.n256.s3",
+          "sm90_ws:n24.e1.s2", "sm90_ws:w2.m128.n256.e1.s3", "sm90_ws:w2.m256.n128.e1.s3",
+          "sm90_ws:w2.m64.n192.e1.s3", "sm90_ws:w2.m128.n128.e1.sp1",
+          "sm90_ws:w2.m128.n256.e1.sp2.s3", "sm80_mma:s2", "sm80_mma:m128.n128.wm2.wn4.s2",
+          "sm80_mma:m32.n32.k64.wk2.s2", "sm80_mma:m32.n32.wm1.wn1.s2.l1"})
+      sources.push_back(
+          *kernel_source(*parse_config(text, kernel_families()), signature, "sm_90a"));
+  }
+  expect_clean(sources);
+}
+
 // Every shape of a consumer's share, with the widest tiles that do not spill.
 TEST(KernelTexts, WalksOverGroupsCompileClean) {
   std::vector<KernelSource> sources;
@@ -128,6 +149,15 @@ INSTANTIATE_TEST_SUITE_P(
         SampleCase{&sm90_ws_family(), "h200", {DataType::kF16, DataType::kF32, Layout::kNT, true}},
         SampleCase{
             &sm80_mma_family(), "h200", {DataType::kBf16, DataType::kF32, Layout::kTN, true}},
+        SampleCase{&sm90_ws_family(),
+                   "h200",
+                   {DataType::kF16, DataType::kF32, Layout::kTN, false, false, false, true}},
+        SampleCase{&sm90_ws_family(),
+                   "h200",
+                   {DataType::kBf16, DataType::kF32, Layout::kNT, true, false, false, true}},
+        SampleCase{&sm80_mma_family(),
+                   "a100",
+                   {DataType::kBf16, DataType::kF32, Layout::kTN, false, false, false, true}},
         SampleCase{&sm80_mma_family(), "h200", {DataType::kF16, DataType::kF32}},
         SampleCase{&sm80_mma_family(), "a100", {DataType::kF16, DataType::kF32}},
         SampleCase{&sm80_mma_family(), "a100", {DataType::kBf16, DataType::kF32}},

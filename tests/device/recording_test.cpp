@@ -64,6 +64,23 @@ TEST(Recording, WritesOneLineARow) {
   EXPECT_EQ(format_recording({&row, 1}).value(), with_row(kGoodRow));
 }
 
+// A column that recordings have where they need it; without it they are as they were.
+TEST(Recording, HoldsTheTypeOfD) {
+  std::vector<Measurement> rows = {kernel_row(), kernel_row()};
+  rows[1].problem.f32_output = true;
+  const std::string text = format_recording(rows).value();
+  EXPECT_EQ(text.substr(0, text.find('\n')), std::string(kRecordingHeader) + ",out");
+  const auto read = parse_recording(text, "x.csv");
+  ASSERT_TRUE(read) << read.error().what;
+  ASSERT_EQ(read->size(), 2U);
+  EXPECT_FALSE((*read)[0].problem.f32_output);
+  EXPECT_EQ((*read)[1].problem, rows[1].problem);
+  std::string bad = text;
+  bad.replace(bad.rfind("f32"), 3, "f64");
+  EXPECT_EQ(parse_recording(bad, "x.csv").error().what,
+            "x.csv:3: out: unknown type 'f64': expected f16, bf16 or f32");
+}
+
 TEST(Recording, HeaderIsTheDocumentedOne) {
   EXPECT_EQ(kRecordingHeader,
             "m,n,k,batch,type,acc,layout,kind,config,status,setting,cache,stage,run,median_us,"

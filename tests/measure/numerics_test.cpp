@@ -57,6 +57,16 @@ TEST(RoundToType, OverflowsToInfinityWhereTheFormatDoes) {
   EXPECT_EQ(round_to_type(2051, DataType::kF16), 2052);
 }
 
+// The bound of an f32 D has no rounding to 16 bits in it.
+TEST(ErrorBound, IsThatOfDsType) {
+  Problem problem = problem_with_k(64);
+  const ExactElement element = {100.0, 100.0, 0.0};
+  const double rounded = error_bound(problem, element);
+  problem.f32_output = true;
+  const double whole = error_bound(problem, element);
+  EXPECT_NEAR(rounded - whole, 100 * 0x1p-11, 100 * 0x1p-20);
+}
+
 // What an accumulator of `type` makes of a sum of integer products.
 double accumulate(const Problem& problem, std::mt19937_64& random, DataType type, double& exact) {
   const IntegerRange range = probe_range(problem);

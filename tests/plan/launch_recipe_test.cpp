@@ -43,6 +43,17 @@ TEST(LaunchRecipe, Sm90WsSlicesWhatAClusterShares) {
   EXPECT_EQ(recipe.programmatic, 1);
 }
 
+TEST(LaunchRecipe, BoxOfAnF32DHas32ColumnsAtMost) {
+  Signature signature;
+  signature.f32_output = true;
+  const auto columns = [&](const char* text) {
+    return make_recipe(config_of(text), signature, h200()).box_columns_d;
+  };
+  EXPECT_EQ(columns("sm90_ws:n128"), 32);
+  EXPECT_EQ(columns("sm90_ws:n48"), 16);
+  EXPECT_EQ(columns("sm90_ws:n8"), 8);
+}
+
 TEST(LaunchRecipe, BoxOfDIsTheWidestThatDividesAConsumersColumns) {
   EXPECT_EQ(recipe_of("sm90_ws:n128").box_columns_d, 64);
   EXPECT_EQ(recipe_of("sm90_ws:n96").box_columns_d, 32);

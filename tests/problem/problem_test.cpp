@@ -347,6 +347,67 @@ RC_GTEST_PROP(Mnk, AnyTextIsSafe, (const std::string& text)) {
 }
 
 // A vector lies in two ways at once; it is named by the one that kernels read faster.
+Problem with_f32_output(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Problem problem;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  problem.f32_output = true;
+  return *make_problem(problem);
+}
+
+TEST(F32Output, IsSaid) {
+  const Problem problem = with_f32_output(10, 20, 30);
+  EXPECT_EQ(problem.output_type(), DataType::kF32);
+  EXPECT_EQ(describe(problem), "10_20_30 f16/f32 tn out=f32");
+  EXPECT_EQ(describe(signature_of(problem)), "f16/f32 tn out=f32");
+  EXPECT_NE(signature_of(problem), signature_of(*make_problem([] {
+              Problem plain;
+              plain.m = 10;
+              return plain;
+            }())));
+}
+
+TEST(F32Output, CountsFourBytesForCAndD) {
+  Problem problem = with_f32_output(10, 20, 30);
+  EXPECT_EQ(problem.min_bytes(), 2 * (10 * 30 + 30 * 20) + 4 * 10 * 20);
+  problem.beta = 1;
+  EXPECT_EQ(problem.min_bytes(), 2 * (10 * 30 + 30 * 20) + 8 * 10 * 20);
+  problem.batch = 3;
+  problem.grouped = true;
+  EXPECT_EQ(make_problem(problem)->min_bytes(), 2 * (10 * 30 + 3 * 30 * 20) + 8 * 10 * 20);
+}
+
+TEST(F32Output, NeedsF32Accumulators) {
+  Problem problem = with_f32_output(10, 20, 30);
+  problem.accumulator = DataType::kF16;
+  const auto made = make_problem(problem);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().what, "output = f32 with accumulator = f16: needs f32");
+}
+
+TEST(F32Output, RowsOfDAreHalfAsFarApartAtMost) {
+  Problem problem = with_f32_output(10, 20, 30);
+  problem.ldd = std::int64_t{1} << 38;
+  const auto made = make_problem(problem);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().what,
+            "ldd = 274877906944: this leading dimension must be at most 274877906943");
+  problem.ldd -= 1;
+  EXPECT_TRUE(make_problem(problem));
+}
+
+TEST(F32Output, IsTheOperandsTypeOrF32) {
+  Problem problem;
+  problem.type = DataType::kBf16;
+  ASSERT_TRUE(set_output(problem, "f32"));
+  EXPECT_TRUE(problem.f32_output);
+  ASSERT_TRUE(set_output(problem, "bf16"));
+  EXPECT_FALSE(problem.f32_output);
+  EXPECT_EQ(set_output(problem, "f16").error().what,
+            "output = f16: with bf16 operands it must be bf16 or f32");
+}
+
 TEST(Problem, AVectorLiesAlongK) {
   Problem problem;
   problem.m = 1;

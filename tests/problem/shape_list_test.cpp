@@ -291,6 +291,21 @@ RC_GTEST_PROP(ShapeList, AnyProblemComesBackFromJson, ()) {
   RC_ASSERT(*problems == std::vector<Problem>{p});
 }
 
+TEST(ShapeList, ReadsTheTypeOfD) {
+  const auto csv = parse_shape_list("m,n,k,out,type\n8,8,8,f32,bf16\n8,8,8,bf16,bf16\n8,8,8,,f16\n",
+                                    "x.csv", {});
+  ASSERT_TRUE(csv) << csv.error().what;
+  ASSERT_EQ(csv->size(), 3U);
+  EXPECT_EQ(describe((*csv)[0]), "8_8_8 bf16/f32 tn out=f32");
+  EXPECT_EQ(describe((*csv)[1]), "8_8_8 bf16/f32 tn");
+  EXPECT_EQ(describe((*csv)[2]), "8_8_8 f16/f32 tn");
+  const auto json = parse_shape_list(R"({"m":8,"n":8,"k":8,"out":"f32"})", "x.json", {});
+  ASSERT_TRUE(json) << json.error().what;
+  EXPECT_TRUE(json->front().f32_output);
+  EXPECT_EQ(parse_shape_list("m,n,k,out\n8,8,8,bf16\n", "x.csv", {}).error().what,
+            "x.csv:2: out: output = bf16: with f16 operands it must be f16 or f32");
+}
+
 RC_GTEST_PROP(ShapeList, AnyTextIsSafe, (const std::string& text, bool is_json)) {
   const std::string file = (is_json ? "{\"m\":" : "m,n,k\n") + text;
   const auto problems = parse_shape_list(file, "x", {});

@@ -36,6 +36,42 @@ TEST(Families, ConstraintsAreNamedOnceAndExplained) {
   }
 }
 
+TEST(Families, AnF32DFollowsItsOwnRules) {
+  Problem problem = problem_of(512, 516, 512);
+  EXPECT_EQ(broken("sm90_ws:s4", problem), "tma_writes_d");
+  problem.f32_output = true;
+  EXPECT_EQ(broken("sm90_ws:s4", problem), "legal") << "4 columns are 16 bytes";
+  problem.ldd = 518;
+  EXPECT_EQ(broken("sm90_ws:s4", problem), "tma_writes_d");
+  EXPECT_EQ(broken("sm90_ws:s4.e1", problem), "legal");
+  // 256 x 256 floats are more than a block's shared memory; as 16-bit elements they fit.
+  const Target h200 = *known_target("h200");
+  const Config wide = *parse_config("sm80_mma:m256.n128.wm4.wn2.s2", kernel_families());
+  Signature signature;
+  EXPECT_EQ(wide.family->footprint(wide, signature).shared_bytes, 256 * (128 + 8) * 2);
+  signature.f32_output = true;
+  EXPECT_EQ(wide.family->footprint(wide, signature).shared_bytes, 256 * (128 + 8) * 4);
+  EXPECT_LE(256 * (128 + 8) * 4, h200.shared_bytes_per_block);
+}
+
+// Two buffers of 64 rows of 128 bytes a consumer, of 32 columns where D is f32.
+TEST(Families, StagingHoldsTheBytesOfD) {
+  const auto bytes = [](const char* text, bool f32_output) {
+    const Config config = *parse_config(text, kernel_families());
+    Signature signature;
+    signature.f32_output = f32_output;
+    const int stages = config.at("stages");
+    return config.family->footprint(config, signature).shared_bytes - 16 * stages -
+           stages * (config.at("tile_m") + config.at("tile_n")) * 64 * 2;
+  };
+  EXPECT_EQ(bytes("sm90_ws:n64.s2", false), 8192);
+  EXPECT_EQ(bytes("sm90_ws:n64.s2", true), 16384);
+  EXPECT_EQ(bytes("sm90_ws:n8.s2", true), 2048);
+  EXPECT_EQ(bytes("sm90_ws:n128.s2", true), 16384);
+  EXPECT_EQ(bytes("sm90_ws:n48.e1.s2", false), 0);
+  EXPECT_EQ(bytes("sm90_ws:n48.e1.s2", true), 8192);
+}
+
 TEST(Families, BatchesFollowTheirOwnRules) {
   Problem batch = problem_of(72, 72, 4104);  // rows that packing could move
   batch.batch = 6;
