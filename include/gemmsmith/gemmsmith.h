@@ -64,7 +64,7 @@
  * 17. D = act(alpha * op(A) * op(B) + beta * C + bias): the bias is added before the activation,
  *     and a residual is C with beta = 1. A plan serves epilogues where the table holds its kernel
  *     with them; what neither such a plan nor cuBLASLt applies before D is rounded, a second launch
- *     does on the rounded D. f32 output is cuBLASLt's alone.
+ *     does on the rounded D. f32 output has plans of its own.
  * 18. With GEMMSMITH_RECORD=FILE in the environment, each problem that no plan served is appended
  * to FILE once, as a shape list for `gemmsmith tune --shapes FILE`. At most 4096 problems are kept;
  *     nothing is written while a stream captures.

@@ -224,7 +224,7 @@ Result<int> predict_l2(const SpaceOptions& options, const std::vector<Problem>& 
                   return add_l2_rows(config, {problem, target}, table);
                 }));
   if (session.format == OutputFormat::kText && !session.quiet)
-    talk("predicted for {} from an empty L2 by a model that no counter has confirmed yet\n",
+    talk("predicted for {} from an empty L2 (how near to the counters: docs/l2_model.md)\n",
          target.name);
   std::cout << table.render(session.format);
   return end(done, false);
