@@ -65,11 +65,14 @@ std::vector<Signature> signatures_of(const CompileOptions& options, const Proble
   for (const auto& [type, accumulator] : types)
     for (const Layout layout : layouts) {
       Signature signature = {type, accumulator, layout, defaults.is_batched()};
-      signature.f32_output = defaults.f32_output;
-      // All types: both outputs.
-      if (!options.all_types || !defaults.f32_output) signatures.push_back(signature);
-      signature.f32_output = true;
-      if (options.all_types && accumulator == DataType::kF32) signatures.push_back(signature);
+      for (const bool f32_output : {false, true}) {
+        // All types: both outputs, or those of f32 where they were asked for.
+        const bool is_wanted = !options.all_types ? f32_output == defaults.f32_output
+                               : f32_output       ? accumulator == DataType::kF32
+                                                  : !defaults.f32_output;
+        signature.f32_output = f32_output;
+        if (is_wanted) signatures.push_back(signature);
+      }
     }
   return signatures;
 }
@@ -192,9 +195,9 @@ Result<int> run(const CompileOptions& options, const Session& session) {
     if (kernel.status != compile::KernelStatus::kOk) ++bad;
     const Signature& signature = tasks[i].signature;
     table.add({kernel_text(tasks[i].config), name(signature.type), name(signature.accumulator),
-               signature.f32_output ? "f32" : name(signature.type), name(signature.layout),
-               tasks[i].architecture, compile::name(kernel.status), kernel.registers,
-               kernel.spill_bytes, Cell(kernel.compile_s, 2), kernel.from_cache ? "yes" : "no"});
+               name(signature.output_type()), name(signature.layout), tasks[i].architecture,
+               compile::name(kernel.status), kernel.registers, kernel.spill_bytes,
+               Cell(kernel.compile_s, 2), kernel.from_cache ? "yes" : "no"});
   }
   std::cout << table.render(session.format);
   for (std::size_t i = 0; i < finished.size(); ++i)

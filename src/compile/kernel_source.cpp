@@ -43,15 +43,15 @@ std::string constant(std::string_view name, int value) {
 }
 
 // The numbers that parts/types.cuh names.
-int element_number(DataType type) { return type == DataType::kBf16 ? 1 : 0; }
-constexpr int kF32Number = 2;
+int element_number(DataType type) {
+  return type == DataType::kF32 ? 2 : type == DataType::kBf16 ? 1 : 0;
+}
 int accumulator_number(DataType accumulator) { return accumulator == DataType::kF16 ? 1 : 0; }
 
 std::string signature_constants(const Signature& signature, const std::string& architecture) {
   const int arch = architecture.find("80") != std::string::npos ? 80 : 90;
   return constant("kElementType", element_number(signature.type)) +
-         constant("kOutputType",
-                  signature.f32_output ? kF32Number : element_number(signature.type)) +
+         constant("kOutputType", element_number(signature.output_type())) +
          constant("kAccumulatorType", accumulator_number(signature.accumulator)) +
          constant("kAlongKA", a_is_k_contiguous(signature.layout) ? 1 : 0) +
          constant("kAlongKB", b_is_k_contiguous(signature.layout) ? 1 : 0) +

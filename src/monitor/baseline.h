@@ -1,6 +1,11 @@
 // baseline.h -- what a live timing of a shape is held against. A plan table promises what a graph
 // of launches without a gap took; two events around one launch add time of their own, which for a
 // kernel of a few microseconds is as much again. So the first timings are looked at, too.
+//
+// A promise may be too easy as well: it was measured with operands that come from memory, at the
+// clocks that the power limit left a GPU that did nothing else. A process that is steadily better
+// is held to its own level, and what bringing all its operands from memory takes on top: it may
+// begin to use them cold at any time, which is not the plan's fault.
 #pragma once
 
 #include <optional>
@@ -8,11 +13,6 @@
 
 namespace gemmsmith::monitor {
 
-//
-// A promise may be too easy as well: it was measured with operands that come from memory, at the
-// clocks that the power limit left a GPU that did nothing else. A process that is steadily better
-// is held to its own level, and what bringing all its operands from memory takes on top: it may
-// begin to use them cold at any time, which is not the plan's fault.
 class Baseline {
  public:
   static constexpr std::size_t kTimings = 20;

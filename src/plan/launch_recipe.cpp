@@ -49,7 +49,8 @@ void add_tensor_maps(const Config& config, Layout layout, bool f32_output, Launc
       b_is_k_contiguous(layout) ? kSwizzledColumns : widest_box(recipe.tile_n, kSwizzledColumns);
   if (config.at("epilogue") != 0 || config.at("split") != 0) return;
   recipe.box_rows_d = kStoreRows;
-  recipe.box_columns_d = widest_box(consumer_columns(config), f32_output ? 32 : kSwizzledColumns);
+  recipe.box_columns_d =
+      widest_box(consumer_columns(config), f32_output ? kSwizzledColumns / 2 : kSwizzledColumns);
 }
 
 // As kernels/parts/split_workspace.cuh lays it out: accumulators as they are, a counter a warp.

@@ -91,6 +91,8 @@ struct Signature {
   bool f32_output = false;
 
   bool operator==(const Signature&) const = default;
+
+  DataType output_type() const { return f32_output ? DataType::kF32 : type; }
 };
 
 // A or B that is a vector with its elements side by side lies in two ways at once; it is then said

@@ -101,7 +101,8 @@ CachedCall<AlternateKey<Key>>* find_alternate(CachedCall<Key>& entry, const plan
   return found->choice.source == Source::kKernel ? found : nullptr;
 }
 
-// The same, or the follower's kernel where the capture shows that a kernel of ours comes before.
+// By the entry's kernel, or the follower's where the capture shows that a kernel of ours comes
+// before.
 template <class Key>
 Result<bool> enqueue_kernel_in_order(CachedCall<Key>& entry, const vendor::Operands& operands,
                                      const vendor::Scalars& scalars,
