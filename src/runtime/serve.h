@@ -192,7 +192,9 @@ Result<bool> serve_watched(CachedCall<Key>& entry, const vendor::Operands& opera
   WatchedShape::Look look;
   if (--watch.until_look == 0) {
     look = watch.shape->look(stream, watch.stride);
-    watch.stride = WatchedShape::next_stride(watch.stride, look.now_ns - watch.looked_ns);
+    watch.stride = look.is_probe && !look.is_timed
+                       ? 1
+                       : WatchedShape::next_stride(watch.stride, look.now_ns - watch.looked_ns);
     watch.looked_ns = look.now_ns;
     watch.until_look = watch.stride;
   }
