@@ -32,7 +32,7 @@ constexpr std::string_view kCurveHeader =
 Result<train::TrainConfig> config_of(const TrainOptions& options, const Session& session) {
   train::TrainConfig config;
   if (!options.config.empty()) {
-    GEMMSMITH_TRY(const std::string text, read_file(options.config));
+    GEMMSMITH_TRY(const std::string text, read_file(options.config, kMostSettingsBytes));
     GEMMSMITH_TRY(config, train::parse_train_config(text, options.config));
   }
   if (session.settings.at("seed").origin != "default") {

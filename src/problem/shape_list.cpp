@@ -356,7 +356,7 @@ Result<std::vector<Problem>> read_shape_list(const std::filesystem::path& path,
                                              const Problem& defaults) {
   // Some four million shapes; a device or a pipe may have no end.
   constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-  GEMMSMITH_TRY(const std::string text, read_file(path, kMostBytes));
+  GEMMSMITH_TRY(const std::string text, read_stream(path, kMostBytes));
   return parse_shape_list(text, path.string(), defaults);
 }
 

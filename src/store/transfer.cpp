@@ -346,8 +346,7 @@ Result<void> Store::export_json_lines(const std::filesystem::path& path) const {
 }
 
 Result<ImportReport> Store::import_json_lines(const std::filesystem::path& path) {
-  constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // a device or a pipe may have no end
-  GEMMSMITH_TRY(const std::string text, read_file(path, kMostBytes));
+  GEMMSMITH_TRY(const std::string text, read_stream(path, kMostFileBytes));
   GEMMSMITH_TRY(const Imported imported, read_lines(text, path.string()));
   return guarded(state_->database, [&]() -> Result<ImportReport> {
     SQLite::Database& handle = state_->handle();
