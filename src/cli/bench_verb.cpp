@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "cli/bench_session.h"
+#include "cli/number_options.h"
 #include "cli/sweep.h"
 #include "cli/verb.h"
 #include "policy/analytic_ranker.h"
@@ -116,10 +117,8 @@ void add_common(CLI::App& app, BenchOptions& options, Session& session) {
   options.problem.add_to(app);
   app.add_option("--config", options.configs, "A config, ours or cublaslt:...; may be repeated")
       ->take_all();
-  app.add_option("--ranked", options.ranked, "Also the N best-ranked of our configs")
-      ->check(whole_number_from(0));
-  app.add_option("--vendor", options.vendor, "Also N of cuBLASLt's own configs")
-      ->check(whole_number_from(0));
+  add_whole_number(app, "--ranked", options.ranked, "Also the N best-ranked of our configs", 0);
+  add_whole_number(app, "--vendor", options.vendor, "Also N of cuBLASLt's own configs", 0);
   add_setting_options(app, session, {"device", "seed", "workspace_mib", "compile_threads"});
   add_output_options(app, session);
 }
@@ -134,9 +133,8 @@ Verb add_bench(CLI::App& parent, Session& session) {
       "  gemmsmith bench --mnk 4096_4096_4096 --config sm90_ws:w2.m128.n256\n"
       "  gemmsmith bench --mnk 64_64_8192 --ranked 8 --require 1.0");
   add_common(*app, *options, session);
-  app->add_option("--require", options->require,
-                  "Exit 1 when a config's ratio to lt_tuned is below this")
-      ->check(number_from(0));
+  add_number(*app, "--require", options->require,
+             "Exit 1 when a config's ratio to lt_tuned is below this", 0);
   return {app, [options, &session] { return run_bench(*options, session); }};
 }
 

@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "base/statistics.h"
 #include "cli/bench_session.h"
+#include "cli/number_options.h"
 #include "cli/verb.h"
 #include "compile/compiler.h"
 #include "compile/cubin_cache.h"
@@ -236,11 +237,9 @@ Verb add_compile(CLI::App& parent, Session& session) {
   app->add_option("--target", options->targets, "sm_90a, sm_80 or both joined by ',' [both]");
   app->add_option("--family", options->family, "Only this family");
   app->add_option("--config", options->configs, "Only this config; may be repeated")->take_all();
-  app->add_option("--sample", options->sample, "Only N kernels drawn with --seed")
-      ->check(whole_number_from(1));
-  auto* ranked = app->add_option("--ranked", options->ranked,
-                                 "Only the kernels of the N best-ranked configs of each shape")
-                     ->check(whole_number_from(1));
+  add_whole_number(*app, "--sample", options->sample, "Only N kernels drawn with --seed", 1);
+  auto* ranked = add_whole_number(*app, "--ranked", options->ranked,
+                                  "Only the kernels of the N best-ranked configs of each shape", 1);
   app->add_flag("--all-types", options->all_types,
                 "f16 and bf16, f32 and f16 accumulation, with f32 outputs, too");
   app->add_flag("--all-layouts", options->all_layouts, "tn, nn, nt and tt")->excludes(ranked);

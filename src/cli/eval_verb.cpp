@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "cli/bench_session.h"
 #include "cli/config_choice.h"
+#include "cli/number_options.h"
 #include "cli/sweep.h"
 #include "cli/verb.h"
 
@@ -252,17 +253,14 @@ Verb add_eval(CLI::App& parent, Session& session) {
   app->add_option("--mode", options->mode, "offline (GPU time) or server (latency under load)")
       ->check(CLI::IsMember({"offline", "server"}))
       ->capture_default_str();
-  app->add_option("--target-qps", options->serve.target_qps, "Requests a second (server)")
-      ->capture_default_str();
-  app->add_option("--duration", options->serve.duration_s,
-                  "Seconds of load for ours and for each baseline (server)")
-      ->capture_default_str();
+  add_number(*app, "--target-qps", options->serve.target_qps, "Requests a second (server) [100]",
+             0);
+  add_number(*app, "--duration", options->serve.duration_s,
+             "Seconds of load for ours and for each baseline (server) [5]", 0);
   CLI::Option* config =
       app->add_option("--config", options->config, "Evaluate this config, ours or cublaslt:...");
-  app->add_option("--ranked", options->ranked,
-                  "Where nothing is given or stored: the best of so many ranked configs")
-      ->check(whole_number_from(1))
-      ->capture_default_str();
+  add_whole_number(*app, "--ranked", options->ranked,
+                   "Where nothing is given or stored: the best of so many ranked configs [8]", 1);
   add_setting_options(*app, session,
                       {"device", "store", "seed", "workspace_mib", "compile_threads"});
   config->excludes("--store");

@@ -14,6 +14,7 @@
 #include "cli/bench_session.h"
 #include "cli/config_choice.h"
 #include "cli/l2_check.h"
+#include "cli/number_options.h"
 #include "cli/profile_table.h"
 #include "cli/sweep.h"
 #include "cli/verb.h"
@@ -357,10 +358,9 @@ Verb add_profile(CLI::App& parent, Session& session) {
                   "A CSV with columns shape and config: what to profile of each shape");
   app->add_option("--baseline", options->baseline,
                   "lt_tuned, lt_first, cublas_autotune, cublas or none [lt_tuned]");
-  app->add_option("--ranked", options->ranked, "Choose among the N best-ranked configs [8]")
-      ->check(whole_number_from(1));
-  app->add_option("--seconds", options->seconds, "Of running on for power and clocks [0.3]")
-      ->check(number_from(0));
+  add_whole_number(*app, "--ranked", options->ranked, "Choose among the N best-ranked configs [8]",
+                   1);
+  add_number(*app, "--seconds", options->seconds, "Of running on for power and clocks [0.3]", 0);
   app->add_flag("--full", options->full,
                 "More passes: exact SM throughput, spills, reasons of stalls");
   auto* l2 = app->add_flag("--l2", options->l2,

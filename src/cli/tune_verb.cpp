@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "cli/bench_session.h"
 #include "cli/counted_table.h"
+#include "cli/number_options.h"
 #include "cli/store_reading.h"
 #include "cli/verb.h"
 #include "device/recording.h"
@@ -22,6 +23,9 @@
 
 namespace gemmsmith::cli {
 namespace {
+
+// Far above any space; four times as many are ranked.
+constexpr int kMostBudget = 1 << 24;
 
 struct TuneOptions {
   ProblemOptions problem;
@@ -331,13 +335,12 @@ Verb add_tune(CLI::App& parent, Session& session) {
   app->add_option("--policy", options->policy,
                   "A trained policy (gemmsmith train) that chooses what is measured, ours and "
                   "cuBLASLt's together; instead of --strategy");
-  app->add_option("--budget", options->tuner.budget, "Our configs measured for each shape [40]")
-      ->check(whole_number_from(0));
-  app->add_option("--vendor-budget", options->tuner.vendor_budget,
-                  "cuBLASLt configs measured for each shape [24]")
-      ->check(whole_number_from(0));
-  app->add_option("--finalists", options->tuner.finalists, "Of our configs, paired in full [2]")
-      ->check(whole_number_from(1));
+  add_whole_number(*app, "--budget", options->tuner.budget,
+                   "Our configs measured for each shape [40]", 0, kMostBudget);
+  add_whole_number(*app, "--vendor-budget", options->tuner.vendor_budget,
+                   "cuBLASLt configs measured for each shape [24]", 0, kMostBudget);
+  add_whole_number(*app, "--finalists", options->tuner.finalists,
+                   "Of our configs, paired in full [2]", 1);
   app->add_flag("--compiler-knobs", options->tuner.compiler_knobs,
                 "Also try the compiler's knobs (register usage level, maxrregcount) on the best of "
                 "ours: about 15 more kernels to compile for each shape");

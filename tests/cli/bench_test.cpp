@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "cli/run_program.h"
 #include "device/device_json.h"
 #include "device/recording.h"
@@ -37,7 +38,7 @@ std::string recording() {
   DeviceInfo info;
   info.target = *known_target("h200");
   EXPECT_TRUE(write_recording(path, rows));
-  EXPECT_TRUE(write_sidecar(path, R"({"device":)" + device_to_json(info) + "}"));
+  EXPECT_TRUE(write_file_atomic(sidecar_path(path), R"({"device":)" + device_to_json(info) + "}"));
   return "recorded:" + path;
 }
 

@@ -135,13 +135,13 @@ TEST(RecordedDevice, OpensARecordingWithItsSidecar) {
   const auto path = folder / "grid.csv.zst";
   ASSERT_TRUE(write_recording(path, device().rows()));
   EXPECT_FALSE(RecordedDevice::open(path)) << "no sidecar";
-  ASSERT_TRUE(write_sidecar(path, "{\"protocol\":1}"));
+  ASSERT_TRUE(write_file_atomic(sidecar_path(path), "{\"protocol\":1}"));
   EXPECT_EQ(RecordedDevice::open(path).error().what,
             (folder / "grid.json").string() +
                 ": no member 'device'; it must say which device was recorded");
   DeviceInfo info;
   info.target = *known_target("h200");
-  ASSERT_TRUE(write_sidecar(path, "{\"device\":" + device_to_json(info) + "}"));
+  ASSERT_TRUE(write_file_atomic(sidecar_path(path), "{\"device\":" + device_to_json(info) + "}"));
   const auto opened = RecordedDevice::open(path);
   ASSERT_TRUE(opened) << opened.error().what;
   EXPECT_EQ(opened->info().target.name, "NVIDIA H200");

@@ -202,6 +202,34 @@ TEST_F(ImportTest, TakesEverySourceWithAConfigOfItsOwn) {
   }
 }
 
+// x.csv and x.csv.zst have one sidecar: writing the one took away what the other was measured on.
+TEST_F(StoreTest, ARecordingTakesNoOthersSidecar) {
+  fill(file(), 2);
+  const Store store = must_open(file(), Store::Mode::kReadOnly);
+  for (const auto& [first, second] :
+       {std::pair("x.csv.zst", "x.csv"), std::pair("y.csv", "y.csv.zst")}) {
+    ASSERT_TRUE(store.export_recording(kH200, file(first)));
+    const auto refused = store.export_recording(kH200, file(second));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kBadInput);
+    EXPECT_EQ(refused.error().what,
+              "recording " + file(second).string() + ": its sidecar would replace " +
+                  sidecar_path(file(first)).string() + ", which is that of " +
+                  file(first).string() + "; choose another name or move that recording away");
+    EXPECT_FALSE(std::filesystem::exists(file(second)));
+    EXPECT_TRUE(store.export_recording(kH200, file(first))) << "its own may be replaced";
+  }
+}
+
+TEST_F(StoreTest, ARecordingWhoseSidecarCannotBeWrittenIsNotWritten) {
+  fill(file(), 2);
+  const Store store = must_open(file(), Store::Mode::kReadOnly);
+  std::filesystem::create_directories(file("x.json"));
+  EXPECT_FALSE(store.export_recording(kH200, file("x.csv")));
+  EXPECT_FALSE(write_recording(file("x.csv"), {}, "{}"));
+  EXPECT_FALSE(std::filesystem::exists(file("x.csv")));
+}
+
 // x.csv's sidecar is x.json, which may be anything of the user's.
 TEST_F(StoreTest, ARecordingReplacesNoFileButItsOwnSidecar) {
   fill(file(), 1);
