@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 
+#include "base/numbers.h"
 #include "cli/store_reading.h"
 #include "measure/targets.h"
 #include "search/judgement.h"
@@ -18,7 +19,6 @@ Cell number(const std::optional<double>& value, int decimals) {
 }
 
 std::optional<double> mib_of(const std::optional<double>& bytes) {
-  constexpr double kMib = 1 << 20;
   return bytes ? std::optional<double>(*bytes / kMib) : std::nullopt;
 }
 

@@ -36,6 +36,8 @@ Result<RecordedDevice> RecordedDevice::open(const std::filesystem::path& path) {
   if (!info)
     return fail(ErrorCode::kBadInput, "{}: {}; it must say which device was recorded",
                 sidecar_path(path).string(), info.error().what);
+  if (const auto checked = check_plausible(*info); !checked)
+    return fail(ErrorCode::kBadInput, "{}: {}", sidecar_path(path).string(), checked.error().what);
   return from_rows(std::move(rows), std::move(*info), std::move(sidecar));
 }
 

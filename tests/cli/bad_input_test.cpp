@@ -60,7 +60,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"json_string", "{\"m\":1,\"n\":2,\"k\":\"x\"}\n",
                 ":1: k: expected a JSON number, found a JSON string"},
         BadFile{"json_broken", "{\"m\":1\n",
-                ":1: not a JSON object: expected a line such as {\"m\":64,\"n\":4096,\"k\":64}"}),
+                ":1: not JSON: wrong or cut off at byte 7: expected a line such as "
+                "{\"m\":64,\"n\":4096,\"k\":64}"},
+        BadFile{"json_doubled_key",
+                "{\"m\":1,\"n\":2,\"k\":3}\n{\"m\":1,\"n\":2,\"k\":3,\"m\":4}\n",
+                ":2: the key 'm' is given twice: expected a line such as "
+                "{\"m\":64,\"n\":4096,\"k\":64}"}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(BadInput, AFolderIsNoShapeFile) {

@@ -161,9 +161,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadLoad{{"--mode", "burst"}, "burst not in {offline,server}"},
         BadLoad{{"--mode", "server", "--target-qps", "0"}, "--target-qps 0 for --duration 5 s"},
-        BadLoad{{"--mode", "server", "--target-qps", "-3"}, "expected both above 0"},
+        BadLoad{{"--mode", "server", "--target-qps", "-3"},
+                "--target-qps: '-3': expected a number of at least 0"},
         BadLoad{{"--mode", "server", "--duration", "0"}, "--target-qps 100 for --duration 0 s"},
-        BadLoad{{"--mode", "server", "--target-qps", "nan"}, "expected both above 0"},
+        BadLoad{{"--mode", "server", "--target-qps", "nan"},
+                "--target-qps: 'nan': expected a number of at least 0"},
         BadLoad{{"--mode", "server", "--target-qps", "1e9"}, "at most 2e+07 requests in all"},
         BadLoad{{"--mode", "server", "--target-qps", "1", "--duration", "0.5"},
                 "less than one request"},

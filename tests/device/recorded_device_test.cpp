@@ -142,6 +142,12 @@ TEST(RecordedDevice, OpensARecordingWithItsSidecar) {
   DeviceInfo info;
   info.target = *known_target("h200");
   ASSERT_TRUE(write_file_atomic(sidecar_path(path), "{\"device\":" + device_to_json(info) + "}"));
+  info.target.sm_count = -132;
+  ASSERT_TRUE(write_file_atomic(folder / "grid.json", "{\"device\":" + device_to_json(info) + "}"));
+  EXPECT_EQ(RecordedDevice::open(path).error().what,
+            (folder / "grid.json").string() + ": device: sm_count = -132: expected 1 to 4096");
+  info.target.sm_count = 132;
+  ASSERT_TRUE(write_file_atomic(folder / "grid.json", "{\"device\":" + device_to_json(info) + "}"));
   const auto opened = RecordedDevice::open(path);
   ASSERT_TRUE(opened) << opened.error().what;
   EXPECT_EQ(opened->info().target.name, "NVIDIA H200");
