@@ -55,14 +55,22 @@ void add_row(Table& table, const Measurement& row) {
              Cell(row.ratio_high, 4)});
 }
 
+// Machines get the table's head, people the sentence.
+void print_nothing(const Table& table, const Session& session) {
+  if (session.format != OutputFormat::kText) std::cout << table.render(session.format);
+}
+
 Result<int> run_bench(const BenchOptions& options, const Session& session) {
   GEMMSMITH_TRY(const std::vector<Problem> problems, problems_with_work(options, "time"));
-  if (problems.empty()) return 0;
+  Table table({"shape", "kind", "config", "status", "setting", "cache", "us", "low", "high",
+               "ratio", "ratio_low", "ratio_high"});
+  if (problems.empty()) {
+    print_nothing(table, session);
+    return 0;
+  }
   GEMMSMITH_TRY(const BenchSettings settings, bench_settings(session));
   GEMMSMITH_TRY(const std::unique_ptr<Bench> bench,
                 open_bench(session.settings.value("device"), settings));
-  Table table({"shape", "kind", "config", "status", "setting", "cache", "us", "low", "high",
-               "ratio", "ratio_low", "ratio_high"});
   int bad = 0;
   const auto measure = [&](const Problem& problem) -> Result<void> {
     GEMMSMITH_TRY(const std::vector<Measurement> baselines, bench->baselines(problem));
@@ -88,12 +96,15 @@ Result<int> run_bench(const BenchOptions& options, const Session& session) {
 
 Result<int> run_verify(const BenchOptions& options, const Session& session) {
   GEMMSMITH_TRY(const std::vector<Problem> problems, problems_with_work(options, "verify"));
-  if (problems.empty()) return 0;
+  Table table({"shape", "config", "status", "detail"});
+  if (problems.empty()) {
+    print_nothing(table, session);
+    return 0;
+  }
   GEMMSMITH_TRY(BenchSettings settings, bench_settings(session));
   settings.screen_repeats = 1;
   GEMMSMITH_TRY(const std::unique_ptr<Bench> bench,
                 open_bench(session.settings.value("device"), settings));
-  Table table({"shape", "config", "status", "detail"});
   int bad = 0;
   const auto prove = [&](const Problem& problem) -> Result<void> {
     GEMMSMITH_TRY(const std::vector<Config> configs, chosen_configs(options, *bench, problem, 16));

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/statistics.h"
@@ -110,6 +111,7 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
             wanted.accumulator = signature.accumulator;
             wanted.f32_output = signature.f32_output;
           }
+          GEMMSMITH_CHECK(go_on("choosing what to compile"));
           for (const Config& config : policy::ranked_configs(wanted, target, options.ranked, 4))
             if (seen.insert(kernel_name(config, signature_of(wanted))).second)
               tasks.push_back({config, signature_of(wanted), architecture});
@@ -119,10 +121,12 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
       for (const Family* family : kernel_families()) {
         if (!options.family.empty() && family->name != options.family) continue;
         std::set<std::string> seen;
-        for (const Problem& problem : roomy)
+        for (const Problem& problem : roomy) {
+          GEMMSMITH_CHECK(go_on("choosing what to compile"));
           for (const Config& config : kernels_of(*family, {problem, target}))
             if (seen.insert(kernel_text(config)).second)
               tasks.push_back({config, signature, architecture});
+        }
       }
     }
   }
@@ -168,6 +172,7 @@ Result<int> run(const CompileOptions& options, const Session& session) {
     const std::size_t end = std::min(begin + kAtOnce, tasks.size());
     std::vector<compile::KernelSource> sources;
     for (std::size_t i = begin; i < end; ++i) {
+      GEMMSMITH_CHECK(go_on("writing kernel texts"));
       GEMMSMITH_TRY(
           compile::KernelSource source,
           compile::kernel_source(tasks[i].config, tasks[i].signature, tasks[i].architecture));

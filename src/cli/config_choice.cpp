@@ -40,6 +40,10 @@ Result<std::optional<Choice>> stored_choice(const Session& session, const Bench&
         shape_name(problem));
     return std::nullopt;
   }
+  GEMMSMITH_TRY(const auto rows, store.measurements(environment_of(bench), problem));
+  if (const auto follower = follower_of(*winner, rows); follower && !session.quiet)
+    talk("{}: the plan is looked at; right behind another kernel of ours its follower {} serves\n",
+         shape_name(problem), follower->config);
   GEMMSMITH_TRY(Config config, parse_config(winner->config, all_families()));
   return Choice{std::move(config), "store"};
 }

@@ -257,13 +257,15 @@ Result<int> run_profile(const ProfileOptions& options, const std::vector<Problem
   return end(timed, bad > 0);
 }
 
+Table bare_table() { return Table({"shape", "config"}); }
+
 // Launches each config once between cuProfilerStart and cuProfilerStop and prints which.
 Result<int> run_bare(const ProfileOptions& options, const std::vector<Problem>& problems,
                      const Session& session) {
   GEMMSMITH_TRY(const BenchSettings settings, bench_settings(session));
   GEMMSMITH_TRY(const std::unique_ptr<Bench> bench,
                 open_bench(session.settings.value("device"), settings));
-  Table table({"shape", "config"});
+  Table table = bare_table();
   GEMMSMITH_TRY(const Sweep done, sweep(problems, [&](const Problem& problem) -> Result<void> {
                   GEMMSMITH_TRY(const std::vector<Config> configs,
                                 chosen(options, session, *bench, problem));
@@ -331,6 +333,10 @@ Result<int> run(ProfileOptions& options, const Session& session) {
   std::erase_if(problems, [](const Problem& p) { return p.is_empty() || p.k == 0; });
   if (problems.empty()) {
     talk("nothing to profile: every shape has a size of zero\n");
+    if (session.format != OutputFormat::kText)
+      std::cout << (options.bare ? bare_table().render(session.format)
+                    : options.l2 ? l2_pairs_table({}).render(session.format)
+                                 : render_profiles({}, session.format));
     return 0;
   }
   if (options.bare) return run_bare(options, problems, session);

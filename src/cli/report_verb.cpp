@@ -113,6 +113,7 @@ Result<int> write_page(const ReportOptions& options, const Material& material,
 }
 
 Result<int> run(const ReportOptions& options, const Session& session) {
+  if (!options.html.empty()) GEMMSMITH_CHECK(check_can_write(options.html));
   GEMMSMITH_TRY(const Material material, options.recordings.empty() ? read_stored(options, session)
                                                                     : read_recorded(options));
   GEMMSMITH_CHECK(go_on("reading the measurements"));

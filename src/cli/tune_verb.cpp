@@ -52,6 +52,7 @@ Result<std::function<std::vector<Config>(const Problem&)>> recorded_candidates(
                 read_recording(device.substr(std::string("recorded:").size())));
   auto by_problem = std::make_shared<std::map<std::string, std::vector<Config>>>();
   for (const Measurement& row : rows) {
+    GEMMSMITH_CHECK(go_on("reading " + device));
     if (row.kind != Kind::kKernel || row.stage != Stage::kScreen) continue;
     // The semi-final's rows are of the same configs.
     if (row.setting != Setting::kChained) continue;
@@ -78,6 +79,12 @@ void take_policy(const std::string& path, TunerOptions& tuner) {
   tuner.strategy = "policy";
 }
 
+// What each figure of a row belongs to; --help says it in the same words.
+constexpr const char* kFollowerWords =
+    "A plan serves everywhere but right behind another kernel of ours, where its follower does, if "
+    "it\nhas one. us and the ratios are back to back: the follower's where there is one, else the "
+    "plan's;\n'between foreign' (between foreign kernels) is the plan's.";
+
 Result<void> print_results(const Store& store, const Environment& environment,
                            const std::vector<Problem>& problems, bool scoreboard,
                            OutputFormat format) {
@@ -99,7 +106,7 @@ Result<void> print_results(const Store& store, const Environment& environment,
     return {};
   }
   if (!scoreboard) {
-    Table table({"shape", "served by", "us", "vs lt_tuned", "between foreign", "vs lt_first",
+    Table table({"shape", "plan", "follower", "us", "vs lt_tuned", "between foreign", "vs lt_first",
                  "vs cublas", "vs autotune"});
     for (const report::ShapeLine& line : board.shapes) {
       const auto baseline = [&](Kind kind) {
@@ -109,22 +116,28 @@ Result<void> print_results(const Store& store, const Environment& environment,
       };
       table.add({shape_name(line.problem),
                  line.served_kind == Kind::kLtTuned ? "lt_tuned" : line.served.config,
-                 Cell(line.served.chained_us, 2), Cell(line.served.chained, 3),
+                 line.follower, Cell(line.served.chained_us, 2), Cell(line.served.chained, 3),
                  Cell(line.served.foreign, 3), Cell(baseline(Kind::kLtFirst), 3),
                  Cell(baseline(Kind::kCublas), 3), Cell(baseline(Kind::kCublasAutotune), 3)});
     }
-    std::cout << table.render(OutputFormat::kText) << "\n";
+    std::cout << table.render(OutputFormat::kText) << "\n" << kFollowerWords << "\n\n";
   }
   std::cout << report::to_text(board);
   return {};
+}
+
+Table dry_run_table() { return Table({"shape", "our configs", "vendor configs"}); }
+
+Table predictions_table() {
+  return Table({"shape", "config", "predicted us", "from", "to", "between foreign us",
+                "lt_tuned predicted us", "ratio", "ratio from", "ratio to"});
 }
 
 // The best that a model predicts for each shape, with the interval that holds 95 % of what the same
 // model predicts of a card that was measured.
 Result<void> print_predictions(const Store& store, const Environment& environment,
                                const std::vector<Problem>& problems, OutputFormat format) {
-  Table table({"shape", "config", "predicted us", "from", "to", "between foreign us",
-               "lt_tuned predicted us", "ratio", "ratio from", "ratio to"});
+  Table table = predictions_table();
   for (const Problem& problem : problems) {
     GEMMSMITH_TRY(const std::vector<StoredMeasurement> stored,
                   store.measurements(environment, problem));
@@ -205,6 +218,19 @@ Result<void> check_counting(const TuneOptions& options, const CountedView& view,
   return {};
 }
 
+bool is_model(const std::string& device) { return !is_gpu(device) && !is_recorded(device); }
+
+// Machines get the document that they would get of any shape, without one.
+void print_nothing(const TuneOptions& options, const Session& session) {
+  if (session.format == OutputFormat::kText) return;
+  if (options.dry_run)
+    std::cout << dry_run_table().render(session.format);
+  else if (is_model(session.settings.value("device")))
+    std::cout << predictions_table().render(session.format);
+  else
+    std::cout << (session.format == OutputFormat::kJson ? report::to_json({}) : report::to_csv({}));
+}
+
 Result<int> run(const TuneOptions& options, const Session& session) {
   GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
   std::vector<Problem> work;
@@ -212,6 +238,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
     if (!problem.is_empty() && problem.k > 0) work.push_back(problem);
   if (work.empty()) {
     talk("nothing to tune: every shape has a size of zero\n");
+    print_nothing(options, session);
     return 0;
   }
   TunerOptions tuner = options.tuner;
@@ -232,7 +259,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   nothing.policy = tuner.policy;
   GEMMSMITH_CHECK(make_strategy(tuner.strategy, nothing, 0));
   if (options.dry_run) {
-    Table table({"shape", "our configs", "vendor configs"});
+    Table table = dry_run_table();
     for (const Problem& problem : work)
       table.add({shape_name(problem), tuner.budget, tuner.vendor_budget});
     std::cout << table.render(session.format);
@@ -247,6 +274,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
     const Target& target = bench->device().target;
     GEMMSMITH_TRY(const std::string architecture, compile_architecture(target.compute_capability));
     const std::vector<KernelRequest> requests = kernels_to_prepare(work, target, tuner);
+    GEMMSMITH_CHECK(go_on("choosing the kernels to compile"));
     GEMMSMITH_TRY(auto compiled, compile_ahead(session, requests, architecture));
     tuner.kernel_hash = kernel_identities(std::move(compiled), architecture);
   }
@@ -275,8 +303,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   }
   const Environment environment = environment_of(*bench);
   bench.reset();  // the re-test is to run in a fresh process, alone on the device
-  const bool is_model = !is_gpu(device) && !is_recorded(device);
-  if (!options.no_retest && !interrupted_run && !is_model) {
+  if (!options.no_retest && !interrupted_run && !is_model(device)) {
     const auto make_bench = [&](int pairs_factor) {
       BenchSettings fresh = settings;
       fresh.final_pairs *= pairs_factor;
@@ -299,7 +326,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
                   count_after_tuning(make_bench, store, environment, work, tuner, session));
     interrupted_run = summary.interrupted;
   }
-  if (is_model) {
+  if (is_model(device)) {
     GEMMSMITH_CHECK(print_predictions(store, environment, to_print, session.format));
   } else {
     GEMMSMITH_CHECK(
@@ -328,7 +355,10 @@ Verb add_tune(CLI::App& parent, Session& session) {
       "  gemmsmith tune --device recorded:data/recordings/h200/grid1000_f16_f32_tn.csv.zst \\\n"
       "                 --shapes data/shapes/demo.csv --store demo.db      (no GPU needed)\n"
       "  gemmsmith tune --device model:a100 --mnk 4096_4096_4096 --store a100.db   (predicted)\n"
-      "Stopped at any time, the same command goes on where it stopped.");
+      "Stopped at any time, the same command goes on where it stopped.\n" +
+      std::string(kFollowerWords) +
+      "\n--csv and --json: served_config and served.config are the plan's, served_follower and\n"
+      "served.follower the follower's; served_foreign and served.foreign are the plan's figures.");
   options->problem.add_to(*app);
   app->add_option("--strategy", options->tuner.strategy,
                   "random, evolutionary or ranked [evolutionary]");

@@ -113,8 +113,8 @@ TEST(Scoreboard, EachSettingShowsItsOwnBest) {
   EXPECT_NEAR(board.overall.ours_and_vendor, 1.28, 1e-9);
   EXPECT_NEAR(board.overall.ours_and_vendor_foreign, 1.07, 1e-9);
   // The steady one serves, and the other behind kernels of ours. A win is one kernel's.
-  EXPECT_EQ(line.served.config, "flattered");
-  EXPECT_EQ(line.served.foreign_config, "steady");
+  EXPECT_EQ(line.served.config, "steady");
+  EXPECT_EQ(line.follower, "flattered");
   EXPECT_NEAR(board.overall.served, 1.28, 1e-9);
   EXPECT_NEAR(board.overall.served_foreign, 1.04, 1e-9);
   EXPECT_EQ(board.overall.raw_wins, 1);
