@@ -10,9 +10,9 @@
 #include "cli/bench_session.h"
 #include "cli/counted_table.h"
 #include "cli/number_options.h"
+#include "cli/recorded_scope.h"
 #include "cli/store_reading.h"
 #include "cli/verb.h"
-#include "device/recording.h"
 #include "measure/targets.h"
 #include "policy/policy_file.h"
 #include "report/scoreboard.h"
@@ -47,12 +47,10 @@ std::string join(const std::vector<std::string>& words) {
 // A recording offers only what it has: its own configs, in the analytic ranker's spirit of a fixed
 // list, so that every strategy searches the recorded space.
 Result<std::function<std::vector<Config>(const Problem&)>> recorded_candidates(
-    const std::string& device) {
-  GEMMSMITH_TRY(const std::vector<Measurement> rows,
-                read_recording(device.substr(std::string("recorded:").size())));
+    const RecordedDevice& recording) {
   auto by_problem = std::make_shared<std::map<std::string, std::vector<Config>>>();
-  for (const Measurement& row : rows) {
-    GEMMSMITH_CHECK(go_on("reading " + device));
+  for (const Measurement& row : recording.rows()) {
+    GEMMSMITH_CHECK(go_on("reading the recording"));
     if (row.kind != Kind::kKernel || row.stage != Stage::kScreen) continue;
     // The semi-final's rows are of the same configs.
     if (row.setting != Setting::kChained) continue;
@@ -252,9 +250,6 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   const std::string& device = session.settings.value("device");
   GEMMSMITH_TRY(const CountedView view, counted_view(options.counted));
   GEMMSMITH_CHECK(check_counting(options, view, device));
-  if (is_recorded(device)) {
-    GEMMSMITH_TRY(tuner.candidates, recorded_candidates(device));
-  }
   SearchSpace nothing;
   nothing.policy = tuner.policy;
   GEMMSMITH_CHECK(make_strategy(tuner.strategy, nothing, 0));
@@ -270,6 +265,9 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   GEMMSMITH_TRY(Store store, Store::open(path, Store::Mode::kReadWrite));
   GEMMSMITH_TRY(const BenchSettings settings, bench_settings(session));
   GEMMSMITH_TRY(std::unique_ptr<Bench> bench, open_bench(device, settings));
+  if (const RecordedDevice* recording = recording_of(*bench)) {
+    GEMMSMITH_TRY(tuner.candidates, recorded_candidates(*recording));
+  }
   if (is_gpu(device)) {
     const Target& target = bench->device().target;
     GEMMSMITH_TRY(const std::string architecture, compile_architecture(target.compute_capability));

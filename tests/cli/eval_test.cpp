@@ -107,7 +107,9 @@ TEST(Eval, AShapeThatWasNotRecordedIsNamed) {
   const ProgramResult result =
       run_program({"eval", "--mnk", "64_4096_128", "--device", recording()});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find("64_4096_128 f16/f32 tn: the recording has no kernel of ours"),
+  EXPECT_NE(result.err.find(
+                "64_4096_128 f16/f32 tn: the recording does not hold this shape, but one shape "
+                "of f16/f32 tn; nearest: 64_4096_64\n"),
             std::string::npos)
       << result.err;
 }
