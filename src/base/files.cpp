@@ -208,6 +208,13 @@ Result<void> write_file_atomic(const std::filesystem::path& path, std::string_vi
   return staged.commit();
 }
 
+bool is_unread_pipe(const std::filesystem::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISFIFO(info.st_mode)) return false;
+  const Descriptor pipe(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  return pipe.get() < 0 && errno == ENXIO;
+}
+
 Result<void> check_can_write(const std::filesystem::path& path, ErrorCode code) {
   if (is_written_through(path)) {
     if (::access(path.c_str(), W_OK) == 0) return {};

@@ -62,4 +62,8 @@ class StagedFile {
 Result<void> check_can_write(const std::filesystem::path& path,
                              ErrorCode code = ErrorCode::kEnvironment);
 
+// A pipe that nobody reads: whoever opens it for writing waits. For what must not wait, such as a
+// log.
+bool is_unread_pipe(const std::filesystem::path& path);
+
 }  // namespace gemmsmith

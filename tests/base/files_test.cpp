@@ -181,6 +181,18 @@ TEST(Files, WhetherAFileCanBeWrittenIsKnownBefore) {
   EXPECT_FALSE(check_can_write(folder.path()));
 }
 
+TEST(Files, APipeThatNobodyReadsIsNotWaitedFor) {
+  const ScratchFolder folder;
+  const std::string pipe = (folder / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_TRUE(is_unread_pipe(pipe));
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  EXPECT_FALSE(is_unread_pipe(pipe));
+  ::close(reader);
+  EXPECT_FALSE(is_unread_pipe(folder / "new"));
+  EXPECT_FALSE(is_unread_pipe("/dev/null"));
+}
+
 TEST(Files, ALinkToItselfIsRefusedByName) {
   const ScratchFolder folder;
   std::filesystem::create_symlink("loop", folder / "loop");
