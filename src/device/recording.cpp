@@ -293,6 +293,7 @@ Result<void> write_recording(const std::filesystem::path& path, std::span<const 
                              std::string_view sidecar) {
   GEMMSMITH_TRY(StagedFile recording, stage_recording(path, rows));
   GEMMSMITH_TRY(StagedFile described, StagedFile::write(sidecar_path(path), sidecar));
+  GEMMSMITH_CHECK(go_on("writing " + path.string()));
   GEMMSMITH_CHECK(recording.commit());
   return described.commit();
 }

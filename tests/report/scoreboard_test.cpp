@@ -255,7 +255,8 @@ TEST(Scoreboard, FloorsAreTheDevicesAndEmptyWhereItIsNotKnown) {
   EXPECT_EQ(board.shapes[0].expected_floor_us, 0.6);
   EXPECT_GT(board.shapes[1].expected_floor_us, 0.6);
   const std::string csv = to_csv(board);
-  EXPECT_NE(csv.find(",batch,impossible_floor_us,expected_floor_us,served_follower\n"), std::string::npos);
+  EXPECT_NE(csv.find(",batch,impossible_floor_us,expected_floor_us,served_follower\n"),
+            std::string::npos);
   EXPECT_NE(csv.find(",1,0.560,0.600,\n"), std::string::npos) << csv;
 }
 
