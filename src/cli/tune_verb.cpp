@@ -292,8 +292,10 @@ Result<int> run(const TuneOptions& options, const Session& session) {
     for (const ProblemOutcome& outcome : summary.problems)
       if (outcome.outcome == Outcome::kFailed) {
         ++failed;
-        talk("failed: {}: {}\n  repeat with: {}\n", describe(outcome.problem), outcome.error,
-             repeat_line(session, "tune", outcome.problem));
+        // Most errors begin with the problem that they are about.
+        const std::string problem = describe(outcome.problem) + ": ";
+        talk("failed: {}{}\n  repeat with: {}\n", outcome.error.starts_with(problem) ? "" : problem,
+             outcome.error, repeat_line(session, "tune", outcome.problem));
       } else if (outcome.outcome == Outcome::kBusy) {
         std::erase(to_print, outcome.problem);
         talk("busy: {}: another process is tuning it\n", describe(outcome.problem));
