@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "base/log.h"
+#include "cli/sweep.h"
 #include "cli/verb.h"
 #include "policy/analytic_ranker.h"
 #include "policy/explanation.h"
@@ -89,12 +90,12 @@ Result<int> run(const ExplainOptions& options, const Session& session) {
   GEMMSMITH_TRY(const policy::PolicyFile file, policy::read_policy(options.policy));
   Table table(
       {"shape", "chosen", "runner-up", "because of", "chosen's", "runner-up's", "effect %"});
-  for (const Problem& problem : problems) {
-    if (problem.is_empty()) continue;
-    GEMMSMITH_CHECK(explain(problem, target, file.network, options, session.format, table));
-  }
+  GEMMSMITH_TRY(const Sweep done, sweep(problems, [&](const Problem& problem) -> Result<void> {
+                  if (problem.is_empty()) return {};
+                  return explain(problem, target, file.network, options, session.format, table);
+                }));
   std::cout << table.render(session.format);
-  return 0;
+  return end(done, false);
 }
 
 }  // namespace

@@ -40,7 +40,19 @@ Result<void> make_folder(const fs::path& folder) {
   return {};
 }
 
+// That files can be written into the folder, which need not be there yet.
+Result<void> check_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::path there = folder;
+  while (!fs::exists(there, error)) there = there.has_parent_path() ? there.parent_path() : ".";
+  if (!fs::is_directory(there, error))
+    return fail(ErrorCode::kEnvironment, "cannot make the folder {}: {} is no folder",
+                folder.string(), there.string());
+  return check_can_write(there / "exported");
+}
+
 Result<int> run(const ExportOptions& options, const Session& session) {
+  GEMMSMITH_CHECK(check_folder(options.out));
   GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
   GEMMSMITH_TRY(const std::string file, plan_file(options.plans));
   GEMMSMITH_TRY(const plan::PlanTable table, plan::PlanTable::open(file));
