@@ -78,19 +78,20 @@ void note_miss(const Driver& driver, const Call& call, Rejection rejection) {
 
 }  // namespace
 
-Choice choose(ResidentTable* resident, PolicyChooser* chooser, const Call& call) {
-  Choice choice;
-  choice.rejection = Rejection::kNoTable;
-  if (resident == nullptr) return choice;
+void choose(ResidentTable* resident, PolicyChooser* chooser, const Call& call, Choice& choice) {
+  if (resident == nullptr) {
+    choice = {};
+    choice.rejection = Rejection::kNoTable;
+    return;
+  }
   choice = resident->choose(call);
-  return chooser != nullptr && has_no_plan(choice.rejection)
-             ? chooser->choose(call, choice.rejection)
-             : choice;
+  if (chooser != nullptr && has_no_plan(choice.rejection))
+    choice = chooser->choose(call, choice.rejection);
 }
 
 void choose_and_bind(ResidentTable* resident, PolicyChooser* chooser, DeviceState& device,
                      const Call& call, Choice& choice, plan::BoundLaunch& bound) {
-  choice = choose(resident, chooser, call);
+  choose(resident, chooser, call, choice);
   if (choice.rejection == Rejection::kWorkspace) choice.most_workspace_bytes = call.workspace.bytes;
   bind_kernel(device, call, choice, bound);
   // What a policy serves a plan may serve better.
@@ -418,7 +419,7 @@ Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem, float be
   call.workspace.bytes = std::numeric_limits<std::int64_t>::max();
   if (ResidentTable* resident = resident_of(*place); resident != nullptr) {
     PolicyChooser* const chooser = chooser_of(*place, resident);
-    plan.choice = choose(resident, chooser, call);
+    choose(resident, chooser, call, plan.choice);
     if (const plan::PlanEntry* entry = plan.choice.entry; entry != nullptr) {
       plan.config = resident->table().plans().text(*entry);
       if (plan.choice.is_of_policy) {

@@ -152,7 +152,7 @@ Result<void> enqueue(CachedCall<Key>& entry, const vendor::Operands& operands,
 
 // Chooses what serves a call that multiplies: its plan, a kernel of the policy's choice, or
 // cuBLASLt. `resident` may be null, and so may `chooser`.
-Choice choose(ResidentTable* resident, PolicyChooser* chooser, const Call& call);
+void choose(ResidentTable* resident, PolicyChooser* chooser, const Call& call, Choice& choice);
 
 // The same, and binds a kernel to the call's pointers. Tells of misses (miss_list.h).
 void choose_and_bind(ResidentTable* resident, PolicyChooser* chooser, DeviceState& device,
