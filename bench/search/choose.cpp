@@ -137,13 +137,12 @@ Result<int> judge(const std::vector<HeldOut>& choices, const std::vector<std::st
   Table table({"held out", "problems", "asked gain", "served %", "of them recorded", "back to back",
                "between foreign", "lesser", "5th percentile", "lose > 1 %", "lose > 3 %"});
   for (const auto& [kind, held] : kinds)
-    for (const double asked :
-         {0.0, 1.02, 1.04, 1.05, plan::KernelChooser::kLeastGain, 1.08, 1.10}) {
+    for (const double asked : {0.0, 1.0, 1.01, 1.02, plan::KernelChooser::kLeastGain, 1.04, 1.06}) {
       std::int64_t served = 0;
       std::vector<Known> known;
       for (const HeldOut* one : held) {
         if (one->config.empty() || one->evidence.doublings > plan::KernelChooser::kMostDoublings ||
-            (asked > 0 && one->evidence.gain < std::log(asked)))
+            (asked > 0 && one->evidence.sure_gain < std::log(asked)))
           continue;
         ++served;
         const Known gain = {recorded_gain(recordings, *one, Setting::kChained),
@@ -187,7 +186,7 @@ Result<int> measure(const plan::PlanTable& table, const std::vector<HeldOut>& ch
     for (const Measurement& row : rows)
       fmt::print(
           "{},{},{},{:.4f},{},{},{:.3f},{:.4f},{:.4f},{:.4f},{:.4f}\n", one.rule,
-          shape_name(one.problem), one.config, std::exp(one.evidence.gain), name(row.status),
+          shape_name(one.problem), one.config, std::exp(one.evidence.sure_gain), name(row.status),
           name(row.setting), row.median_us, row.ratio, row.ratio_low, row.ratio_high,
           row.setting == Setting::kChained && row.median_us > 0 ? first_us / row.median_us : 0.0);
     std::fflush(stdout);

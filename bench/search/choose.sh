@@ -5,8 +5,8 @@
 #   bench/search/choose.sh prepare [BUILD] [FOLDER]   trains a policy for each hold-out; needs libtorch,
 #                                                     4 minutes of a core
 #   bench/search/choose.sh judge [BUILD] [FOLDER]     by recordings, seconds; needs no GPU
-#   bench/search/choose.sh measure [BUILD] [FOLDER]   the trusted choices of random:*/5 on a GPU, about 265
-#                                                     problems, 3 minutes; FOLDER is carried along. Writes
+#   bench/search/choose.sh measure [BUILD] [FOLDER]   the trusted choices of random:*/5 on a GPU, about 180
+#                                                     problems, 2 minutes; FOLDER is carried along. Writes
 #                                                     FOLDER/choices.csv and a summary
 set -euo pipefail
 cd "$(dirname "$0")/../.."

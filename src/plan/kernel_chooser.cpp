@@ -25,6 +25,14 @@ double gain_of(const PlanEntry& entry) {
   return least > 0 ? std::log(least) : 0;
 }
 
+std::string gain_text(const Evidence& evidence) {
+  return fmt::format(
+      "the {} nearest plans gained {:.1f} % over tuned cuBLASLt in the mean, and {:.1f} % less a "
+      "standard deviation",
+      KernelChooser::kNearest, 100 * std::expm1(evidence.gain),
+      100 * std::expm1(evidence.sure_gain));
+}
+
 bool is_plain(const Problem& problem) {
   return problem.batch == 1 && !problem.grouped && !problem.has_epilogue();
 }
@@ -34,8 +42,7 @@ bool is_plain(const Problem& problem) {
 std::string describe(const Evidence& evidence) {
   switch (evidence.verdict) {
     case Evidence::Verdict::kTrusted:
-      return fmt::format("the {} nearest plans gained {:.1f} % over tuned cuBLASLt",
-                         KernelChooser::kNearest, 100 * std::expm1(evidence.gain));
+      return gain_text(evidence);
     case Evidence::Verdict::kNotPlain:
       return "a policy chooses for single products without epilogue only";
     case Evidence::Verdict::kTooFewPlans:
@@ -46,11 +53,8 @@ std::string describe(const Evidence& evidence) {
                          KernelChooser::kNearest, evidence.doublings,
                          KernelChooser::kMostDoublings);
     case Evidence::Verdict::kTooLittleGain:
-      return fmt::format(
-          "the {} nearest plans gained {:.1f} % over tuned cuBLASLt, less than the {:.0f} % asked "
-          "for",
-          KernelChooser::kNearest, 100 * std::expm1(evidence.gain),
-          100 * (KernelChooser::kLeastGain - 1));
+      return fmt::format("{}: {:.0f} % are asked for", gain_text(evidence),
+                         100 * (KernelChooser::kLeastGain - 1));
   }
   return "";
 }
@@ -98,12 +102,20 @@ Evidence KernelChooser::evidence(const Problem& problem) const {
       neighbours.begin(), neighbours.end(),
       [](const Neighbour& a, const Neighbour& b) { return a.doublings < b.doublings; });
   neighbours.resize(kNearest);
-  for (const Neighbour& neighbour : neighbours)
-    evidence.gain += neighbour.gain / static_cast<double>(kNearest);
+  double squares = 0;
+  for (const Neighbour& neighbour : neighbours) {
+    evidence.gain += neighbour.gain / kNearest;
+    squares += neighbour.gain * neighbour.gain / kNearest;
+  }
+  const double variance = std::max(0.0, squares - evidence.gain * evidence.gain);
+  evidence.sure_gain = evidence.gain - std::sqrt(variance);
   evidence.doublings = neighbours.back().doublings;
-  evidence.verdict = evidence.doublings > kMostDoublings    ? Verdict::kTooFar
-                     : evidence.gain < std::log(kLeastGain) ? Verdict::kTooLittleGain
-                                                            : Verdict::kTrusted;
+  if (evidence.doublings > kMostDoublings)
+    evidence.verdict = Verdict::kTooFar;
+  else if (evidence.sure_gain < std::log(kLeastGain))
+    evidence.verdict = Verdict::kTooLittleGain;
+  else
+    evidence.verdict = Verdict::kTrusted;
   return evidence;
 }
 
