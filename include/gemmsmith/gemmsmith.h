@@ -297,7 +297,10 @@ GEMMSMITH_API gemmsmithStatus_t gemmsmithGetWorkspaceSize(gemmsmithHandle_t hand
                                                           size_t* bytes);
 
 /* What would serve the problem on the current device, for 256-byte aligned pointers, the full
- * workspace, and alpha = 1 and beta = 0 on the host or any values on the device. */
+ * workspace, and alpha = 1 and beta = 0 on the host or any values on the device. handle, problem
+ * and info are checked, in this order, before a device is looked for; without one
+ * (GEMMSMITH_STATUS_NOT_INITIALIZED) the answer is known all the same where the table has no plan
+ * for the problem, and so is gemmsmithGetWorkspaceSize's. */
 GEMMSMITH_API gemmsmithStatus_t gemmsmithGetPlanInfo(gemmsmithHandle_t handle,
                                                      const gemmsmithProblem_t* problem,
                                                      gemmsmithPlanInfo_t* info);

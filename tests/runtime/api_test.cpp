@@ -15,23 +15,13 @@
 
 #include "problem/shape_list.h"
 #include "runtime/miss_list.h"
-#include "runtime/table_maker.h"
+#include "runtime/table_test.h"
 #include "support/scratch.h"
 
 namespace gemmsmith::runtime {
 namespace {
 
-class ApiTest : public RuntimeTest {
- protected:
-  ApiTest() { options_.m = options_.n = options_.k = 64; }
-  void load(const TableMaker& maker) {
-    const std::string bytes = maker.bytes();
-    ASSERT_EQ(gemmsmithLoadPlanTableFromMemory(handle_, bytes.data(), bytes.size()),
-              GEMMSMITH_STATUS_SUCCESS)
-        << gemmsmithGetLastErrorString();
-  }
-  ProductOptions options_;
-};
+using ApiTest = TableTest;
 
 class OwnedPlan {
  public:
