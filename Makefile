@@ -26,7 +26,7 @@ test: build
 
 demo:
 	@$(MAKE) --no-print-directory configure PRESET=release
-	@cmake --build --preset release --parallel $(JOBS) --target gemmsmith
+	@cmake --build --preset release --parallel $(JOBS) --target gemmsmith_product
 	@scripts/demo.sh
 
 install: build

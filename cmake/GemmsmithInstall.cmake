@@ -1,12 +1,20 @@
 # What `cmake --install` lays down: the program, the library that people link, its headers, and the
-# files by which CMake and pkg-config find them.
+# files by which CMake and pkg-config find them. `gemmsmith_product` builds what that needs: all but
+# the learner, which is installed where it was built.
 include(CMakePackageConfigHelpers)
+
+add_custom_target(gemmsmith_product)
+foreach(target IN ITEMS gemmsmith gemmsmith_shared gemmsmith_preload)
+  if(TARGET ${target})
+    add_dependencies(gemmsmith_product ${target})
+  endif()
+endforeach()
 
 if(TARGET gemmsmith)
   install(TARGETS gemmsmith RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 if(TARGET gemmsmith_learner)
-  install(TARGETS gemmsmith_learner LIBRARY DESTINATION lib/gemmsmith)
+  install(TARGETS gemmsmith_learner LIBRARY DESTINATION lib/gemmsmith OPTIONAL)
 endif()
 
 if(TARGET gemmsmith_shared)

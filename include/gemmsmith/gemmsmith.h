@@ -183,8 +183,8 @@ typedef struct {
   int32_t epilogue; /* gemmsmithEpilogue_t */
   int32_t output;   /* gemmsmithOutput_t */
   int64_t batch;    /* products in one call, 0 counting as 1 */
-  int64_t stride_a; /* elements from one matrix of the batch to the next; not negative */
-  int64_t stride_b;
+  int64_t stride_a; /* elements from one matrix of the batch to the next; not negative, */
+  int64_t stride_b; /* and not looked at with a batch of 0 or 1 */
   int64_t stride_c;
   int64_t stride_d;
   const void* bias; /* device memory, with GEMMSMITH_EPILOGUE_BIAS; one for the whole batch */
@@ -295,9 +295,10 @@ GEMMSMITH_API gemmsmithStatus_t gemmsmithMatmul(gemmsmithHandle_t handle,
  * group may have no columns, and columns behind the last end are not touched. Ends that break this
  * give wrong results, but never touch memory beyond B, C and D.
  *
- * transb must be GEMMSMITH_OP_N, stride_b, stride_c and stride_d 0; there are no epilogues
- * and no workspace. Only a plan table's kernels can do this: GEMMSMITH_STATUS_NOT_SUPPORTED
- * where the table has none for the problem. One plan serves all n up to the next power of two. */
+ * transb must be GEMMSMITH_OP_N, stride_b, stride_c and stride_d 0 (of one group no stride is
+ * looked at); there are no epilogues and no workspace. Only a plan table's kernels can do this:
+ * GEMMSMITH_STATUS_NOT_SUPPORTED where the table has none for the problem. One plan serves all n up
+ * to the next power of two. */
 GEMMSMITH_API gemmsmithStatus_t gemmsmithGroupedMatmul(
     gemmsmithHandle_t handle, const gemmsmithProblem_t* problem, const void* alpha, const void* A,
     const void* B, const void* beta, const void* C, void* D, const int32_t* column_ends,
@@ -310,7 +311,10 @@ GEMMSMITH_API gemmsmithStatus_t gemmsmithGetWorkspaceSize(gemmsmithHandle_t hand
                                                           size_t* bytes);
 
 /* What would serve the problem on the current device, for 256-byte aligned pointers, the full
- * workspace, and alpha = 1 and beta = 0 on the host or any values on the device. */
+ * workspace, and alpha = 1 and beta = 0 on the host or any values on the device. handle, problem
+ * and info are checked, in this order, before a device is looked for; without one
+ * (GEMMSMITH_STATUS_NOT_INITIALIZED) the answer is known all the same where the table has no plan
+ * for the problem, and so is gemmsmithGetWorkspaceSize's. */
 GEMMSMITH_API gemmsmithStatus_t gemmsmithGetPlanInfo(gemmsmithHandle_t handle,
                                                      const gemmsmithProblem_t* problem,
                                                      gemmsmithPlanInfo_t* info);

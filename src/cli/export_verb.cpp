@@ -3,11 +3,11 @@
 #include <iostream>
 #include <memory>
 
-#include "base/files.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "cli/verb.h"
 #include "export/exported_library.h"
+#include "export/library_folder.h"
 
 namespace gemmsmith::cli {
 namespace {
@@ -31,15 +31,6 @@ Result<std::string> plan_file(const std::string& named) {
                             : "several plan tables in GEMMSMITH_PLANS or the data folder's plans/");
 }
 
-Result<void> make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error)
-    return fail(ErrorCode::kEnvironment, "cannot make the folder {}: {}", folder.string(),
-                error.message());
-  return {};
-}
-
 // That files can be written into the folder, which need not be there yet.
 Result<void> check_folder(const fs::path& folder) {
   std::error_code error;
@@ -58,12 +49,10 @@ Result<int> run(const ExportOptions& options, const Session& session) {
   GEMMSMITH_TRY(const plan::PlanTable table, plan::PlanTable::open(file));
   GEMMSMITH_TRY(const exporting::ExportedLibrary library,
                 exporting::export_library(table, problems, options.name));
-  GEMMSMITH_CHECK(make_folder(options.out));
+  GEMMSMITH_CHECK(exporting::write_library(options.out, library));
   Table written({"file", "bytes"});
-  for (const auto& [name, bytes] : library.files) {
-    GEMMSMITH_CHECK(write_file_atomic(fs::path(options.out) / name, bytes));
+  for (const auto& [name, bytes] : library.files)
     written.add({(fs::path(options.out) / name).string(), static_cast<std::int64_t>(bytes.size())});
-  }
   std::cout << written.render(session.format);
   if (!session.quiet) {
     talk("{} of {} problems exported\n", library.plans, problems.size());
@@ -86,7 +75,9 @@ Verb add_export(CLI::App& parent, Session& session) {
   options->problem.add_to(*app);
   app->add_option("--plans", options->plans,
                   "The plan table (default: GEMMSMITH_PLANS, else the data folder's plans/)");
-  app->add_option("--out", options->out, "The folder to write into")->required();
+  app->add_option("--out", options->out,
+                  "The folder to make: a new or an empty one, or an earlier export")
+      ->required();
   app->add_option("--name", options->name, "Prefix of files and functions (default gemms)");
   add_output_options(*app, session);
   return {app, [options, &session] { return run(*options, session); }};

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "export/library_name.h"
 #include "plan/launch_plan.h"
 #include "plan/plan_table_writer.h"
 
@@ -14,17 +15,6 @@ namespace gemmsmith::exporting {
 namespace {
 
 using gemmsmith_kernels::GemmArgs;
-
-constexpr std::size_t kMostNameCharacters = 64;
-
-bool is_identifier(const std::string& name) {
-  const auto is_word = [](char c) {
-    return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
-  };
-  return !name.empty() && name.size() <= kMostNameCharacters &&
-         std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
-         std::all_of(name.begin(), name.end(), is_word);
-}
 
 std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -231,8 +221,9 @@ std::string data_source(const plan::PlanTable& table, const std::vector<Chosen>&
 }
 
 std::string cmake_text(const std::string& name) {
-  return with_name(
-      R"c(# Exported by gemmsmith. CUDA is needed for its header only; the driver is found at run time.
+  return std::string(kCmakeBegin) +
+         with_name(
+             R"c( CUDA is needed for its header only; the driver is found at run time.
 cmake_minimum_required(VERSION 3.16)
 project(@NAME@ LANGUAGES C)
 find_path(@NAME_UPPER@_CUDA_INCLUDE_DIR cuda.h
@@ -243,7 +234,7 @@ target_include_directories(@NAME@ PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURC
 target_include_directories(@NAME@ SYSTEM PRIVATE ${@NAME_UPPER@_CUDA_INCLUDE_DIR})
 target_link_libraries(@NAME@ PRIVATE ${CMAKE_DL_LIBS})
 )c",
-      name);
+             name);
 }
 
 // The same plans for gemmsmithLoadPlanTable; problems that share a key have one plan.
@@ -264,10 +255,7 @@ Result<std::string> table_bytes(const plan::PlanTable& table, const std::vector<
 
 Result<ExportedLibrary> export_library(const plan::PlanTable& table,
                                        std::span<const Problem> problems, const std::string& name) {
-  if (!is_identifier(name))
-    return fail(ErrorCode::kBadInput,
-                "--name {}: expected a C identifier of at most {} characters, such as my_gemms",
-                name, kMostNameCharacters);
+  GEMMSMITH_CHECK(check_library_name(name));
   ExportedLibrary library;
   std::vector<Chosen> plans;
   for (const Problem& problem : problems) {

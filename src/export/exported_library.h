@@ -10,6 +10,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -29,10 +30,13 @@ struct ExportedLibrary {
   std::vector<LeftOut> left_out;
 };
 
-// `name` becomes the prefix of files and functions: a C identifier of at most 64 characters. Errors
-// (kBadInput): another name; no problem that a kernel of the table serves.
+// `name` becomes the prefix of files and functions. Errors (kBadInput): a name that
+// check_library_name() refuses; no problem that a kernel of the table serves.
 Result<ExportedLibrary> export_library(const plan::PlanTable& table,
                                        std::span<const Problem> problems, const std::string& name);
+
+// How the CMake file of every export begins.
+inline constexpr std::string_view kCmakeBegin = "# Exported by gemmsmith.";
 
 // The texts that do not depend on the plans; @NAME@ and @NAME_UPPER@ stand for the name, @INCLUDE@
 // for #include of an exported file, which is none of src/'s.

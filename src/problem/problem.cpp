@@ -76,7 +76,8 @@ Result<void> check_stride(const char* argument, std::int64_t value, std::int64_t
 Result<void> settle_strides(Problem& problem) {
   if (problem.grouped) {
     problem.stride_a = problem.stride_c = problem.stride_d = kDense;
-    if (problem.stride_b == kDense) problem.stride_b = default_stride_b(problem);
+    if (problem.stride_b == kDense || problem.batch == 1)
+      problem.stride_b = default_stride_b(problem);
     if (!a_is_k_contiguous(problem.layout))
       return fail(ErrorCode::kUnsupported,
                   "layout = {}: groups are rows of A, which must have k contiguous",

@@ -131,8 +131,9 @@ std::int64_t default_stride_d(const Problem& problem);
 // ones, and checks the rest: sizes not negative and below 2^31, leading dimensions large enough,
 // rows and matrices less than 2^40 bytes apart (what TMA takes) and operands below 2^63 bytes, D's
 // matrices apart, type, accumulator and output legal together. Groups need an A with k contiguous
-// and have no epilogue. Without a batch strides mean nothing: they become kDense. The error names
-// the argument, its value and the rule.
+// and have no epilogue. Without a batch strides mean nothing, negative ones
+// neither: they become kDense (of a single group, dense). The error names the argument, its value
+// and the rule.
 Result<Problem> make_problem(Problem problem);
 
 // "64_4096_64", of a batch of 512 "64_4096_64x512": the shape alone, as on the command line; of 8

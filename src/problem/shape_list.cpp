@@ -67,13 +67,6 @@ Result<void> set_int(std::int64_t& target, std::string_view text) {
   return {};
 }
 
-// Given, a stride is not kDense.
-Result<void> set_stride(std::int64_t& target, std::string_view text) {
-  GEMMSMITH_TRY(target, parse_int64(text));
-  if (target < 0) return fail(ErrorCode::kBadInput, "'{}': a stride must not be negative", text);
-  return {};
-}
-
 Result<void> set_float(float& target, std::string_view text) {
   GEMMSMITH_TRY(const double value, parse_double(text));
   target = static_cast<float>(value);
@@ -118,13 +111,13 @@ Result<void> set_field(Problem& problem, Column column, std::string_view text) {
     case Column::kBeta:
       return set_float(problem.beta, text);
     case Column::kStrideA:
-      return set_stride(problem.stride_a, text);
+      return set_int(problem.stride_a, text);
     case Column::kStrideB:
-      return set_stride(problem.stride_b, text);
+      return set_int(problem.stride_b, text);
     case Column::kStrideC:
-      return set_stride(problem.stride_c, text);
+      return set_int(problem.stride_c, text);
     case Column::kStrideD:
-      return set_stride(problem.stride_d, text);
+      return set_int(problem.stride_d, text);
     case Column::kOut:
       return set_output(problem, text);
   }
@@ -134,6 +127,8 @@ Result<void> set_field(Problem& problem, Column column, std::string_view text) {
 bool is_required(Column column) {
   return column == Column::kM || column == Column::kN || column == Column::kK;
 }
+
+bool is_stride(Column column) { return column >= Column::kStrideA && column <= Column::kStrideD; }
 
 // Collects problems in file order, each once.
 class Collector {
@@ -154,6 +149,12 @@ class Collector {
         return fail(ErrorCode::kBadInput, "{}:{}: {}: {}", file_, line, name(column),
                     set.error().what);
     }
+    // Given, a stride is not kDense. Of a single product it means nothing, whatever it is.
+    for (std::size_t i = 0; i < fields.size() && problem.batch > 1; ++i)
+      if (const auto column = static_cast<Column>(i);
+          is_stride(column) && fields[i] && fields[i]->front() == '-')
+        return fail(ErrorCode::kBadInput, "{}:{}: {}: '{}': a stride must not be negative", file_,
+                    line, name(column), *fields[i]);
     auto made = make_problem(problem);
     if (!made) return fail(made.error().code, "{}:{}: {}", file_, line, made.error().what);
     if (seen_.insert(describe(*made)).second) problems_.push_back(*made);

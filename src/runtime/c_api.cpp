@@ -108,7 +108,6 @@ Result<void> check_plan(gemmsmithPlan_t plan) {
 }
 
 gemmsmithStatus_t fill_info(const Handle::Plan& plan, gemmsmithPlanInfo_t* info) {
-  if (auto checked = check_info(info); !checked) return report(checked.error());
   gemmsmithPlanInfo_t filled = info_of(plan);
   filled.size = info->size;
   std::memcpy(info, &filled, sizeof filled);
@@ -263,6 +262,9 @@ gemmsmithStatus_t gemmsmithGetPlanInfo(gemmsmithHandle_t handle, const gemmsmith
                                        gemmsmithPlanInfo_t* info) {
   return guarded([&] {
     if (auto checked = check_handle(handle); !checked) return report(checked.error());
+    // Before anything that may need a device.
+    if (auto checked = check_problem(problem); !checked) return report(checked.error());
+    if (auto checked = check_info(info); !checked) return report(checked.error());
     const auto plan = handle->handle.plan_of(problem);
     if (!plan) return report(plan.error());
     return fill_info(*plan, info);
@@ -304,6 +306,7 @@ gemmsmithStatus_t gemmsmithPlanCreate(gemmsmithHandle_t handle, const gemmsmithP
 gemmsmithStatus_t gemmsmithPlanGetInfo(gemmsmithPlan_t plan, gemmsmithPlanInfo_t* info) {
   return guarded([&] {
     if (auto checked = check_plan(plan); !checked) return report(checked.error());
+    if (auto checked = check_info(info); !checked) return report(checked.error());
     return fill_info(plan->plan->info(), info);
   });
 }

@@ -9,8 +9,10 @@ namespace {
 // What a kernel counts in 32 bits, tiles included.
 constexpr std::int64_t kMostGroups = 1 << 20;
 
-// B, C and D are one matrix each, whose columns are cut.
+// B, C and D are one matrix each, whose columns are cut. With one group no stride is looked at, as
+// with a batch of one.
 Result<void> check_strides(const gemmsmithProblem_t& problem) {
+  if (problem.batch == 1) return {};
   for (const auto& [argument, stride] : {std::pair{"stride_b", problem.stride_b},
                                          {"stride_c", problem.stride_c},
                                          {"stride_d", problem.stride_d}})
@@ -20,6 +22,10 @@ Result<void> check_strides(const gemmsmithProblem_t& problem) {
                   stride);
   if (problem.stride_a < 0)
     return fail(ErrorCode::kBadInput, "stride_a = {}: must not be negative", problem.stride_a);
+  constexpr std::int64_t kMostElements = std::numeric_limits<std::int64_t>::max() / 8;
+  if (problem.stride_a > kMostElements / problem.batch)
+    return fail(ErrorCode::kBadInput, "stride_a = {}: {} matrices would span more than 2^63 bytes",
+                problem.stride_a, problem.batch);
   return {};
 }
 
@@ -28,10 +34,6 @@ Result<void> check_groups(const gemmsmithProblem_t& problem) {
     return fail(ErrorCode::kBadInput, "batch = {}: expected 1 to {} groups", problem.batch,
                 kMostGroups);
   GEMMSMITH_CHECK(check_strides(problem));
-  constexpr std::int64_t kMostElements = std::numeric_limits<std::int64_t>::max() / 8;
-  if (problem.stride_a > kMostElements / problem.batch)
-    return fail(ErrorCode::kBadInput, "stride_a = {}: {} matrices would span more than 2^63 bytes",
-                problem.stride_a, problem.batch);
   if (problem.transb != GEMMSMITH_OP_N)
     return fail(ErrorCode::kUnsupported,
                 "transb = {}: groups are columns of B, which must not be transposed",
@@ -55,9 +57,9 @@ Result<Call> check_grouped_call(const gemmsmithProblem_t* problem, const MatmulA
   GEMMSMITH_TRY(Call call, check_call(single, arguments));
   call.problem.batch = grouped.batch;
   call.problem.grouped = true;
-  call.problem.stride_b = grouped.stride_a;
+  call.problem.stride_b = grouped.batch == 1 ? 0 : grouped.stride_a;
   if (call.problem.is_empty()) return call;
-  lower_alignment(call.problem.alignment.b, grouped.stride_a, 2);
+  lower_alignment(call.problem.alignment.b, call.problem.stride_b, 2);
   if (call.is_scaling())
     return fail(ErrorCode::kUnsupported,
                 "alpha or k is 0: there is nothing to multiply, and grouped products do nothing "

@@ -400,12 +400,15 @@ Result<bool> Handle::run_if_planned(const gemmsmithProblem_t& problem,
                allowed == Allowed::kKernelsAndVendor);
 }
 
+Rejection Handle::why_unplanned(const Call& call) const {
+  const Table* table = table_.load(std::memory_order_acquire);
+  return table != nullptr ? runtime::why_unplanned(table->plans(), call) : Rejection::kNoTable;
+}
+
 Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem, float beta) {
   GEMMSMITH_TRY(const gemmsmithProblem_t checked, check_problem(problem));
   Plan plan;
   plan.choice.rejection = Rejection::kNoTable;
-  GEMMSMITH_TRY(const CUcontext context, current_context());
-  GEMMSMITH_TRY(Place* const place, place_of(context, nullptr));
   Call call;
   call.problem = to_row_major(checked);
   if (call.problem.is_empty() || call.is_scaling()) return plan;
@@ -417,18 +420,25 @@ Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem, float be
     call.problem.beta = beta;
   }
   call.workspace.bytes = std::numeric_limits<std::int64_t>::max();
-  if (ResidentTable* resident = resident_of(*place); resident != nullptr) {
-    PolicyChooser* const chooser = chooser_of(*place, resident);
-    choose(resident, chooser, call, plan.choice);
-    if (const plan::PlanEntry* entry = plan.choice.entry; entry != nullptr) {
-      plan.config = resident->table().plans().text(*entry);
-      if (plan.choice.is_of_policy) {
-        plan.why_chosen = describe(chooser->evidence(call.problem));
-      } else {
-        plan.expected_us = entry->expected_us;
-        plan.expected_speedup = entry->ratio_chained;
+  if (const auto context = current_context(); context) {
+    GEMMSMITH_TRY(Place* const place, place_of(*context, nullptr));
+    if (ResidentTable* resident = resident_of(*place); resident != nullptr) {
+      PolicyChooser* const chooser = chooser_of(*place, resident);
+      choose(resident, chooser, call, plan.choice);
+      if (const plan::PlanEntry* entry = plan.choice.entry; entry != nullptr) {
+        plan.config = resident->table().plans().text(*entry);
+        if (plan.choice.is_of_policy) {
+          plan.why_chosen = describe(chooser->evidence(call.problem));
+        } else {
+          plan.expected_us = entry->expected_us;
+          plan.expected_speedup = entry->ratio_chained;
+        }
       }
     }
+  } else {
+    // Where there is no plan to refuse, no device is needed to say so.
+    plan.choice.rejection = why_unplanned(call);
+    if (plan.choice.rejection == Rejection::kNone) return tl::unexpected<Error>(context.error());
   }
   switch (plan.choice.source) {
     case Source::kCublasLt:

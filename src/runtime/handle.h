@@ -52,7 +52,8 @@ class Handle {
                               Allowed allowed);
 
   // What would serve a problem for 256-byte aligned pointers and any workspace, with alpha = 1 and
-  // this beta (device scalars: any). Needs a device.
+  // this beta (device scalars: any). Needs a device where the table has a plan for the problem,
+  // since that may refuse it, and else none.
   struct Plan {
     Choice choice;
     std::string config;     // "" where cuBLASLt's heuristic chooses
@@ -79,6 +80,8 @@ class Handle {
   Place* find_place(CUcontext context) const;
   // Creates it where it is new, except while the stream captures.
   Result<Place*> place_of(CUcontext context, CUstream stream);
+  // By the table alone, whatever the device.
+  Rejection why_unplanned(const Call& call) const;
   // Null where there is no table for this device.
   ResidentTable* resident_of(Place& place);
 

@@ -95,6 +95,11 @@ bool is_capture_error(CUresult result) {
 
 }  // namespace
 
+Rejection why_unplanned(const plan::PlanTable& plans, const Call& call) {
+  const plan::PlanKey key = plan::key_of(call.problem);
+  return plans.find(key) != nullptr ? Rejection::kNone : why_not_found(plans, key);
+}
+
 ResidentTable::ResidentTable(const Table& table, DeviceState& device)
     : table_(table),
       device_(device),

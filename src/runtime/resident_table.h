@@ -16,6 +16,9 @@
 
 namespace gemmsmith::runtime {
 
+// Why no plan is for the call's problem; kNone where one is, which a device may still refuse.
+Rejection why_unplanned(const plan::PlanTable& plans, const Call& call);
+
 class ResidentTable {
  public:
   // Both must outlive it; the table must fit the device. Touches no device.

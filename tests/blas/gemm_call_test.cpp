@@ -165,6 +165,31 @@ TEST_F(RealDescriptors, BatchesHaveTheirStrides) {
   EXPECT_EQ(read_lt(real_, arguments_).reason, Reason::kBatch);
 }
 
+TEST_F(RealDescriptors, OneProductHasNoStrides) {
+  for (const auto layout :
+       {arguments_.layout_a, arguments_.layout_b, arguments_.layout_c, arguments_.layout_d})
+    set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, std::int64_t{-7});
+  const GemmCall call = read_lt(real_, arguments_);
+  EXPECT_EQ(call.reason, Reason::kNone) << reason_text(call.reason);
+  EXPECT_EQ(call.problem.stride_a, 0);
+  EXPECT_EQ(call.problem.stride_d, 0);
+}
+
+TEST(GemmArguments, OneProductHasNoStrides) {
+  GemmArguments arguments = {};
+  arguments.m = arguments.n = arguments.k = 8;
+  arguments.stride_a = arguments.stride_b = arguments.stride_c = -8;
+  for (const std::int64_t batch : {1, 2}) {
+    arguments.batch = batch;
+    const gemmsmithProblem_t problem = read_gemm({}, nullptr, arguments, nullptr, 0).problem;
+    const std::int64_t expected = batch == 1 ? 0 : -8;  // the latter is cuBLAS's to refuse
+    EXPECT_EQ(problem.stride_a, expected);
+    EXPECT_EQ(problem.stride_b, expected);
+    EXPECT_EQ(problem.stride_c, expected);
+    EXPECT_EQ(problem.stride_d, expected);
+  }
+}
+
 TEST(PrivateLibraries, AreKnownByTheirNames) {
   EXPECT_TRUE(is_private_library("/usr/lib/libcublas.so.13"));
   EXPECT_TRUE(is_private_library("libcublasLt.so.13"));

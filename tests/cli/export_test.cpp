@@ -73,7 +73,28 @@ TEST(Export, BadInputIsNamed) {
       run_program({"export", "--mnk", "7_7_7", "--plans", kPlans, "--out", folder});
   EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_NE(nothing.err.find("nothing to export"), std::string::npos) << nothing.err;
+  const ProgramResult taken = run_program(
+      {"export", "--mnk", "64_4096_64", "--plans", kPlans, "--out", folder, "--name", "all"});
+  EXPECT_EQ(taken.exit_code, 2);
+  EXPECT_EQ(taken.err,
+            "gemmsmith: --name all: CMake has a target of this name; choose another, such as "
+            "my_gemms\n");
   EXPECT_TRUE(fs::is_empty(folder)) << "nothing was written";
+}
+
+TEST(Export, ReplacesAnEarlierExportAndNothingElse) {
+  const std::string folder = fresh_folder();
+  const std::vector<std::string> arguments = {"export", "--mnk", "64_4096_64",   "--plans",
+                                              kPlans,   "--out", folder + "/out"};
+  EXPECT_EQ(run_program(arguments).exit_code, 0);
+  EXPECT_EQ(run_program(arguments).exit_code, 0);
+  std::ofstream(folder + "/out/notes.txt") << "mine";
+  const ProgramResult refused = run_program(arguments);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("/out: holds notes.txt, which is not of an earlier export"),
+            std::string::npos)
+      << refused.err;
+  EXPECT_TRUE(fs::exists(folder + "/out/notes.txt"));
 }
 
 }  // namespace

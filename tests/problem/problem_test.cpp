@@ -199,6 +199,7 @@ TEST(Batch, WithoutABatchStridesMeanNothing) {
   for (const std::int64_t batch : {0, 1}) {
     Problem problem = batched(batch);
     problem.stride_a = 7;
+    problem.stride_b = -7;
     problem.stride_d = 0;
     Problem plain = batched(batch);
     ASSERT_TRUE(make_problem(problem));
@@ -258,6 +259,16 @@ TEST(Groups, ShareAllButB) {
   EXPECT_EQ(describe(made), "10_20_30g4 f16/f32 tn");
   EXPECT_EQ(describe(signature_of(made)), "f16/f32 tn grouped");
   EXPECT_EQ(describe(*make_problem(grouped(1))), "10_20_30g1 f16/f32 tn");
+}
+
+TEST(Groups, OneAloneHasNoStride) {
+  for (const std::int64_t stride : {std::int64_t{-8}, std::int64_t{7}, std::int64_t{1} << 60}) {
+    Problem problem = grouped(1);
+    problem.stride_b = stride;
+    EXPECT_EQ(*make_problem(problem), *make_problem(grouped(1)));
+    problem.batch = 2;
+    EXPECT_EQ(make_problem(problem).has_value(), stride == 7);
+  }
 }
 
 TEST(Groups, NeedRowsOfA) {

@@ -94,6 +94,7 @@ TEST(ShapeList, BatchesHaveStrides) {
       "16,32,64,8,,,\n"
       "16,32,64,8,0,4096,600\n"
       "16,32,64,1,0,4096,600\n"
+      "16,32,64,1,-5,-1,600\n"
       "16,32,64,9,,,\n");
   ASSERT_EQ(problems.size(), 4u);
   EXPECT_EQ(describe(problems[0]), "16_32_64x8 f16/f32 tn");

@@ -16,23 +16,13 @@
 
 #include "problem/shape_list.h"
 #include "runtime/miss_list.h"
-#include "runtime/table_maker.h"
+#include "runtime/table_test.h"
 #include "support/scratch.h"
 
 namespace gemmsmith::runtime {
 namespace {
 
-class ApiTest : public RuntimeTest {
- protected:
-  ApiTest() { options_.m = options_.n = options_.k = 64; }
-  void load(const TableMaker& maker) {
-    const std::string bytes = maker.bytes();
-    ASSERT_EQ(gemmsmithLoadPlanTableFromMemory(handle_, bytes.data(), bytes.size()),
-              GEMMSMITH_STATUS_SUCCESS)
-        << gemmsmithGetLastErrorString();
-  }
-  ProductOptions options_;
-};
+using ApiTest = TableTest;
 
 class OwnedPlan {
  public:
@@ -253,6 +243,9 @@ TEST_F(ApiTest, BatchesOfAnyStridesAreExact) {
       {GEMMSMITH_OP_T, 8, 12, 16, 5, 16, 16, 8, 8, 8 * 16, 0, 96, 96},
       {GEMMSMITH_OP_N, 16, 6, 16, 12, 192, 192, 192, 192, 16, 16, 16, 16},
       {GEMMSMITH_OP_N, 16, 6, 32, 4, 33, 32, 16, 16, 5, 7, 96, 96},
+      // One alone has no next, and strides that mean nothing.
+      {GEMMSMITH_OP_T, 8, 12, 16, 1, 16, 16, 8, 8, -1, -128, -96, -8},
+      {GEMMSMITH_OP_T, 8, 12, 0, 1, 1, 1, 8, 8, -8, 12, -96, 0},
       {GEMMSMITH_OP_T, 8, 12, 0, 3, 1, 1, 8, 8, 8, 12, 96, 96},
       {GEMMSMITH_OP_T, 8, 12, 0, 3, 1, 1, 9, 10, 8, 12, 150, 170},
   };
@@ -319,12 +312,12 @@ class GroupedTest : public ApiTest {
     return problem;
   }
   // The plan table's problem, in our own terms.
-  static void use(gemmsmithHandle_t handle) {
+  static void use(gemmsmithHandle_t handle, std::int64_t count = 4) {
     Problem groups;
     groups.m = 64;  // of 33 to 64 columns
     groups.n = 24;
     groups.k = 32;
-    groups.batch = 4;
+    groups.batch = count;
     groups.grouped = true;
     plan::PlanTableWriter writer({"NVIDIA H200", 90, 132, "13.1.0", "nvrtc 13.0"});
     for (const float beta : {0.0F, 1.0F}) {
@@ -396,6 +389,25 @@ TEST_F(GroupedTest, WithoutAPlanNothingIsDone) {
             "40_24_32g5 f16/f32 tn: the plan table has no plan for this problem; nothing else can "
             "serve groups whose sizes only the device knows");
   EXPECT_EQ(gpu().launches, 0);
+}
+
+// As of a batch of one: there is no next matrix that a stride could lead to.
+TEST_F(GroupedTest, OneGroupHasNoStrides) {
+  use(handle_, 1);
+  Product product(options_);
+  gemmsmithProblem_t one_group = problem();
+  one_group.batch = 1;
+  const float one = 1, zero = 0;
+  const std::int32_t end = 40;
+  for (const std::int64_t stride : {std::int64_t{-8}, std::int64_t{7}, std::int64_t{1} << 62}) {
+    one_group.stride_a = one_group.stride_b = one_group.stride_c = one_group.stride_d = stride;
+    product.d.fill_nan();
+    EXPECT_EQ(gemmsmithGroupedMatmul(handle_, &one_group, &one, product.a.data(), product.b.data(),
+                                     &zero, nullptr, product.d.data(), &end, nullptr),
+              GEMMSMITH_STATUS_SUCCESS)
+        << gemmsmithGetLastErrorString();
+    EXPECT_EQ(product.difference(), "");
+  }
 }
 
 TEST_F(GroupedTest, BadArgumentsAreNamed) {

@@ -249,6 +249,7 @@ void FakeGpu::reset() {
   captured_nodes = 0;
   capture_id = 1;
   waits_for = 1;
+  fail_context = false;
   last_workspace = nullptr;
   last_counters = nullptr;
   dirty_counters = allocations = 0;
@@ -300,6 +301,7 @@ FAKE_EXPORT CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   return CUDA_SUCCESS;
 }
 FAKE_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  if (fake_gpu().fail_context) return CUDA_ERROR_OUT_OF_MEMORY;
   ++fake_gpu().contexts_retained;
   *context = &contexts[device];
   return CUDA_SUCCESS;

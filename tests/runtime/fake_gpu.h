@@ -33,6 +33,7 @@ struct __attribute__((visibility("default"))) FakeGpu {
   std::atomic<int> captures_spoiled{0};  // loads outside RELAXED mode while another thread captures
 
   // What the next calls do.
+  std::atomic<bool> fail_context{false};  // retaining a primary one
   std::atomic<bool> fail_module_load{false};
   std::atomic<bool> fail_encode{false};
   std::atomic<bool> fail_launch{false};

@@ -1,7 +1,7 @@
 // Followers: what serves a product right behind a kernel of ours, which only a capture can show.
 #include <thread>
 
-#include "runtime/table_maker.h"
+#include "runtime/table_test.h"
 
 namespace gemmsmith::runtime {
 namespace {
@@ -10,16 +10,8 @@ namespace {
 constexpr const char* kPlan = "sm90_ws:s2.d0";
 constexpr const char* kFollower = "sm90_ws:s2";
 
-class FollowerTest : public RuntimeTest {
+class FollowerTest : public TableTest {
  protected:
-  FollowerTest() { options_.m = options_.n = options_.k = 64; }
-
-  void load(const TableMaker& maker) {
-    const std::string bytes = maker.bytes();
-    ASSERT_EQ(gemmsmithLoadPlanTableFromMemory(handle_, bytes.data(), bytes.size()),
-              GEMMSMITH_STATUS_SUCCESS)
-        << gemmsmithGetLastErrorString();
-  }
   // "plan", "follower" or what went wrong.
   std::string served_by(Product& product) {
     const int launches = gpu().launches;
@@ -28,8 +20,6 @@ class FollowerTest : public RuntimeTest {
     if (gpu().launches != launches + 1) return "no kernel";
     return gpu().last_programmatic ? "follower" : "plan";
   }
-
-  ProductOptions options_;
 };
 
 TEST_F(FollowerTest, ServesBehindAKernelOfOursInACapture) {

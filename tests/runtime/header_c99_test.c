@@ -16,6 +16,8 @@ static void expect(int condition, const char* what) {
 int main(void) {
   gemmsmithHandle_t handle = NULL;
   gemmsmithProblem_t problem = {.size = sizeof(gemmsmithProblem_t)};
+  gemmsmithPlanInfo_t info = {0};
+  gemmsmithPlan_t plan = NULL;
   const float one = 1;
   expect(sizeof(gemmsmithProblem_t) == 136, "gemmsmithProblem_t has 136 bytes");
   expect(sizeof(gemmsmithPlanInfo_t) == 408, "gemmsmithPlanInfo_t has 408 bytes");
@@ -37,6 +39,14 @@ int main(void) {
   expect(gemmsmithMatmul(handle, &problem, &one, NULL, NULL, &one, NULL, NULL, NULL, 0, NULL) ==
              GEMMSMITH_STATUS_SUCCESS,
          "an empty product succeeds without a GPU");
+  info.size = sizeof info;
+  problem.m = problem.n = problem.k = 8;
+  problem.lda = problem.ldb = problem.ldc = problem.ldd = 8;
+  expect(gemmsmithGetPlanInfo(handle, &problem, &info) == GEMMSMITH_STATUS_SUCCESS &&
+             info.match == GEMMSMITH_MATCH_NONE,
+         "that there is no plan is known without a driver");
+  expect(gemmsmithPlanCreate(handle, &problem, &plan) == GEMMSMITH_STATUS_NOT_INITIALIZED,
+         "a plan object needs one");
   expect(gemmsmithDestroy(handle) == GEMMSMITH_STATUS_SUCCESS, "destroying");
   return failures == 0 ? 0 : 1;
 }

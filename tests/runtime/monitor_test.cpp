@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "runtime/fixture.h"
 #include "runtime/handle.h"
-#include "runtime/table_maker.h"
+#include "runtime/table_test.h"
 #include "runtime/watched_shape.h"
 #include "support/scratch.h"
 #include "watch/watching.h"
@@ -42,20 +42,11 @@ void wait_for_next_timing() {
 }
 
 // Of its own shape in each test: the file is the process's.
-class RuntimeMonitorTest : public RuntimeTest {
+class RuntimeMonitorTest : public TableTest {
  protected:
   explicit RuntimeMonitorTest() {
     static int tests = 0;
     options_.m = 64 + 8 * ++tests;
-    options_.n = 64;
-    options_.k = 64;
-  }
-
-  void load(const TableMaker& maker) {
-    const std::string bytes = maker.bytes();
-    ASSERT_EQ(gemmsmithLoadPlanTableFromMemory(handle_, bytes.data(), bytes.size()),
-              GEMMSMITH_STATUS_SUCCESS)
-        << gemmsmithGetLastErrorString();
   }
   // The shape's plan, and one of a similar shape whose kernel could take over.
   void load_two(const Product& product) {
@@ -84,7 +75,6 @@ class RuntimeMonitorTest : public RuntimeTest {
     ASSERT_EQ(product.run_and_compare(handle_), "");
   }
 
-  ProductOptions options_;
   std::optional<watch::Watching> watching_;
   std::optional<watch::SeenShape> seen_;
 };

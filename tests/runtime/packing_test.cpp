@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "runtime/scratch_pool.h"
-#include "runtime/table_maker.h"
+#include "runtime/table_test.h"
 
 namespace gemmsmith::runtime {
 namespace {
@@ -13,18 +13,15 @@ namespace {
 constexpr const char* kPacksWithMaps = "sm90_ws:e1.s2.pk3";
 constexpr const char* kPacksPlain = "sm80_mma:s2.pk3";
 
-class PackingTest : public RuntimeTest {
+class PackingTest : public TableTest {
  protected:
   // An odd k, and bases on odd elements.
   PackingTest() {
-    options_.m = 64;
-    options_.n = 64;
     options_.k = 67;
     options_.offset_a = options_.offset_b = 1;
   }
-  gemmsmithStatus_t load(const Product& product, const char* config) {
-    const std::string bytes = TableMaker().kernel(product, config).bytes();
-    return gemmsmithLoadPlanTableFromMemory(handle_, bytes.data(), bytes.size());
+  void load(const Product& product, const char* config) {
+    TableTest::load(TableMaker().kernel(product, config));
   }
   // "packed", "cublaslt" or what is wrong.
   std::string served_by(Product& product) {
@@ -39,8 +36,6 @@ class PackingTest : public RuntimeTest {
     // Lines of op(A) and op(B), 67 elements in 128.
     return static_cast<std::size_t>((product.problem.m + product.problem.n) * 128 * 2);
   }
-
-  ProductOptions options_;
 };
 
 TEST_F(PackingTest, OddBasesAndLeadingDimensionsAreExactInEveryLayout) {
@@ -57,8 +52,7 @@ TEST_F(PackingTest, OddBasesAndLeadingDimensionsAreExactInEveryLayout) {
           options.pad_a = transa == GEMMSMITH_OP_T ? 0 : 1;
           options.pad_b = transb == GEMMSMITH_OP_N ? 2 : 1;
           Product product(options);
-          ASSERT_EQ(load(product, config), GEMMSMITH_STATUS_SUCCESS)
-              << gemmsmithGetLastErrorString();
+          load(product, config);
           EXPECT_EQ(served_by(product), "packed") << config << ' ' << transa << ' ' << transb;
         }
 }
@@ -66,7 +60,7 @@ TEST_F(PackingTest, OddBasesAndLeadingDimensionsAreExactInEveryLayout) {
 // One plan of the class serves any odd leading dimension, and each call its own pointers.
 TEST_F(PackingTest, OnePlanServesItsAlignmentClass) {
   Product planned(options_);
-  ASSERT_EQ(load(planned, kPacksWithMaps), GEMMSMITH_STATUS_SUCCESS);
+  load(planned, kPacksWithMaps);
   for (const std::int64_t pad : {0, 2, 4, 62}) {
     options_.pad_a = options_.pad_b = pad;
     Product product(options_);
@@ -77,7 +71,7 @@ TEST_F(PackingTest, OnePlanServesItsAlignmentClass) {
 
 TEST_F(PackingTest, TheCallersWorkspaceIsUsedWhereItIsLargeEnough) {
   Product product(options_);
-  ASSERT_EQ(load(product, kPacksWithMaps), GEMMSMITH_STATUS_SUCCESS);
+  load(product, kPacksWithMaps);
   std::size_t bytes = 0;
   ASSERT_EQ(gemmsmithGetWorkspaceSize(handle_, &product.problem, &bytes), GEMMSMITH_STATUS_SUCCESS);
   const int allocated = gpu().allocations;
@@ -97,7 +91,7 @@ TEST_F(PackingTest, TheCallersWorkspaceIsUsedWhereItIsLargeEnough) {
 TEST_F(PackingTest, StreamsPackIntoWorkspacesOfTheirOwn) {
   Product product(options_);
   product.workspace_bytes = 0;
-  ASSERT_EQ(load(product, kPacksWithMaps), GEMMSMITH_STATUS_SUCCESS);
+  load(product, kPacksWithMaps);
   const int allocated = gpu().allocations;
   for (int round = 0; round < 2; ++round)
     for (const std::uintptr_t stream : {std::uintptr_t{1} << 12, std::uintptr_t{2} << 12}) {
@@ -110,7 +104,7 @@ TEST_F(PackingTest, StreamsPackIntoWorkspacesOfTheirOwn) {
 // A graph may be replayed on any stream: only the caller's workspace will do.
 TEST_F(PackingTest, CapturesPackIntoTheCallersWorkspaceOnly) {
   Product product(options_);
-  ASSERT_EQ(load(product, kPacksWithMaps), GEMMSMITH_STATUS_SUCCESS);
+  load(product, kPacksWithMaps);
   const int loaded = gpu().modules_loaded;
   gpu().is_capturing = true;
   product.workspace_bytes = needed(product);
@@ -122,7 +116,7 @@ TEST_F(PackingTest, CapturesPackIntoTheCallersWorkspaceOnly) {
 
 TEST_F(PackingTest, FailedTensorMapsAreLeftToCublasLtAndTriedAgain) {
   Product product(options_);
-  ASSERT_EQ(load(product, kPacksWithMaps), GEMMSMITH_STATUS_SUCCESS);
+  load(product, kPacksWithMaps);
   gpu().fail_encode = true;
   EXPECT_EQ(served_by(product), "cublaslt");
   gpu().fail_encode = false;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/handle.h"
-#include "runtime/table_maker.h"
+#include "runtime/table_test.h"
 
 namespace gemmsmith::runtime {
 namespace {
@@ -20,22 +20,11 @@ constexpr std::int64_t kNeeded = 2 * 64 * 64 * 4;  // of one tile
 // Streams are told apart by their ids, which the fake driver makes of the handles.
 CUstream stream_of(std::uintptr_t number) { return reinterpret_cast<CUstream>(number << 12); }
 
-class ScratchTest : public RuntimeTest {
+class ScratchTest : public TableTest {
  protected:
-  ScratchTest() {
-    options_.m = options_.n = 64;
-    options_.k = 256;
-  }
-  std::string table_bytes() {
-    const Product product(options_);
-    return TableMaker().kernel(product, kSplit).bytes();
-  }
-  void load() {
-    const std::string bytes = table_bytes();
-    ASSERT_EQ(gemmsmithLoadPlanTableFromMemory(handle_, bytes.data(), bytes.size()),
-              GEMMSMITH_STATUS_SUCCESS)
-        << gemmsmithGetLastErrorString();
-  }
+  ScratchTest() { options_.k = 256; }
+  TableMaker table() { return TableMaker().kernel(Product(options_), kSplit); }
+  void load() { TableTest::load(table()); }
   // What the kernel was given; nothing where cuBLASLt served.
   struct Given {
     void* workspace = nullptr;
@@ -54,8 +43,6 @@ class ScratchTest : public RuntimeTest {
     product.stream = reinterpret_cast<gemmsmithStream_t>(stream);
     return run(product);
   }
-
-  ProductOptions options_;
 };
 
 TEST_F(ScratchTest, TheCallsWorkspaceIsUsedWhereItIsLargeEnough) {
@@ -203,7 +190,7 @@ TEST_F(ScratchTest, ManyThreadsAskAtOnce) {
 // The preloaded library passes on what no plan can serve now.
 TEST_F(ScratchTest, RunIfPlannedRefusesWhatHasNoScratch) {
   Handle handle;
-  const std::string bytes = table_bytes();
+  const std::string bytes = table().bytes();
   auto table = Table::copy(std::as_bytes(std::span(bytes)));
   ASSERT_TRUE(table) << table.error().what;
   ASSERT_TRUE(handle.load_table(*std::move(table)));
