@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "cli/verb.h"
