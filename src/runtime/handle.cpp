@@ -266,10 +266,15 @@ Result<std::string> Handle::set_policy(std::unique_ptr<const LoadedPolicy> polic
 
 PolicyChooser* Handle::chooser_of(Place& place, ResidentTable* resident) {
   const LoadedPolicy* const policy = policy_.load(std::memory_order_acquire);
-  if (policy == nullptr || resident == nullptr || !policy->fits(place.device->info()))
+  if (policy == nullptr || resident == nullptr ||
+      policy == place.misfit.load(std::memory_order_relaxed))
     return nullptr;
   PolicyChooser* const newest = place.chooser.load(std::memory_order_acquire);
   if (newest != nullptr && newest->is_of(*resident, *policy)) return newest;
+  if (!policy->fits(place.device->info())) {
+    place.misfit.store(policy, std::memory_order_relaxed);
+    return nullptr;
+  }
   const std::lock_guard lock(mutex_);
   for (const auto& known : place.choosers)
     if (known->is_of(*resident, *policy)) return known.get();

@@ -72,6 +72,7 @@ class Handle {
     std::unique_ptr<DeviceState> device;
     std::atomic<ResidentTable*> resident{nullptr};          // of the newest table
     std::vector<std::unique_ptr<ResidentTable>> residents;  // guarded by mutex_
+    std::atomic<const LoadedPolicy*> misfit{nullptr};       // learnt from another device
     std::atomic<PolicyChooser*> chooser{nullptr};           // made last
     std::vector<std::unique_ptr<PolicyChooser>> choosers;   // guarded by mutex_
   };
