@@ -41,9 +41,9 @@ fi
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,power.limit --format=csv,noheader >"$out/gpu.txt" 2>&1
 
 choices=(--shapes "$here/shapes.csv" --choices "$here/choices.csv")
-part profiles 75 "$program" profile "${choices[@]}" --full --csv --seconds 0.25
+part profiles 150 "$program" profile "${choices[@]}" --full --csv --seconds 0.25
 part ncu_compare 240 python3 "$here/ncu_compare.py" "$program" "$out/profiles.csv" "$out/ncu.log"
-part l2 60 "$program" profile --l2 --shapes "$here/l2_shapes.csv" --ranked 9 --csv
+part l2 150 "$program" profile --l2 --shapes "$here/l2_shapes.csv" --ranked 9 --csv
 tail -n 2 "$out/l2.log" | tee -a "$summary"
 tail -n 3 "$out/ncu_compare.log" | tee -a "$summary"
 part profiles_text 25 "$program" profile --mnk 64_64_64 --mnk 4096_4096_4096 --choices "$here/choices.csv" --seconds 0.1

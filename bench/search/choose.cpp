@@ -39,17 +39,6 @@ struct HeldOut {
   double milliseconds = 0;
 };
 
-Problem problem_of(const plan::PlanKey& key) {
-  Problem problem;
-  problem.m = key.m;
-  problem.n = key.n;
-  problem.k = key.k;
-  problem.type = static_cast<DataType>(key.type);
-  problem.accumulator = static_cast<DataType>(key.accumulator);
-  problem.layout = static_cast<Layout>(key.layout);
-  return problem;
-}
-
 // Choices for the table's problems that the rule holds out, by a table without them.
 Result<std::vector<HeldOut>> choose(const plan::PlanTable& table, const std::string& rule,
                                     const std::string& policy_path) {
@@ -62,7 +51,7 @@ Result<std::vector<HeldOut>> choose(const plan::PlanTable& table, const std::str
   std::vector<Problem> problems;
   for (const plan::PlanEntry& entry : table.entries()) {
     if (entry.key.follows == 1) continue;
-    GEMMSMITH_TRY(const Problem problem, make_problem(problem_of(entry.key)));
+    GEMMSMITH_TRY(const Problem problem, make_problem(plan::problem_of(entry.key)));
     if (held_out.holds(problem))
       problems.push_back(problem);
     else

@@ -111,12 +111,9 @@ Result<Table> serving(const std::vector<Problem>& problems, const Target& target
     const plan::Evidence evidence = chooser.evidence(problem);
     const plan::PlanEntry* const best = chooser.best_kernel(problem);
     const std::string choice = best != nullptr ? std::string(table.text(*best)) : "";
-    const bool is_trusted = evidence.verdict == plan::Evidence::Verdict::kTrusted;
-    const bool is_served = is_trusted && best != nullptr;
-    rows.add(
-        {shape_name(problem), is_served ? "policy" : "cublaslt", is_served ? choice : "",
-         is_trusted && best == nullptr ? "no kernel of the table is legal" : describe(evidence),
-         choice});
+    const bool is_served = evidence.verdict == plan::Evidence::Verdict::kTrusted && best != nullptr;
+    rows.add({shape_name(problem), is_served ? "policy" : "cublaslt", is_served ? choice : "",
+              describe(evidence, best), choice});
   }
   return rows;
 }

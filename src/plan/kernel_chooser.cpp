@@ -59,6 +59,12 @@ std::string describe(const Evidence& evidence) {
   return "";
 }
 
+std::string describe(const Evidence& evidence, const PlanEntry* best) {
+  if (evidence.verdict == Evidence::Verdict::kTrusted && best == nullptr)
+    return "no kernel of the table is legal";
+  return describe(evidence);
+}
+
 KernelChooser::KernelChooser(const PlanTable& table, const policy::Network& network,
                              const Target& target)
     : table_(table), network_(network), target_(target) {

@@ -37,6 +37,10 @@ struct Evidence {
 // mean, and 12.7 % less a standard deviation".
 std::string describe(const Evidence& evidence);
 
+// The same of a trusted problem for which no kernel is legal, or of any other: `best` is
+// best_kernel()'s, which need not be asked for where the evidence is not trusted.
+std::string describe(const Evidence& evidence, const PlanEntry* best);
+
 // Immutable once made: any number of threads may ask at once.
 class KernelChooser {
  public:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/numbers.h"
 #include "plan/mapped_file.h"
 #include "plan/plan_table_layout.h"
 #include "problem/matrix_shape.h"
@@ -297,6 +298,29 @@ PlanKey key_of(const Problem& problem) {
         std::min(kMost, std::bit_ceil(static_cast<std::uint32_t>(problem.m))));
   }
   return key;
+}
+
+Problem problem_of(const PlanKey& key) {
+  Problem problem;
+  problem.m = key.m;
+  problem.n = key.n;
+  problem.k = key.k;
+  problem.type = static_cast<DataType>(key.type);
+  problem.accumulator = static_cast<DataType>(key.accumulator);
+  problem.layout = static_cast<Layout>(key.layout);
+  problem.f32_output = key.f32_output == 1;
+  constexpr int kWidestBytes = 16;
+  const std::int64_t unit = kWidestBytes / size_bytes(problem.type);  // as wide in an f32 D, too
+  problem.lda = round_up(packed_lda(problem), unit);
+  problem.ldb = round_up(packed_ldb(problem), unit);
+  problem.ldc = problem.ldd = round_up(packed_ldd(problem), unit);
+  problem.batch = key.batch;
+  problem.grouped = key.grouped == 1;
+  problem.stride_a = default_stride_a(problem);
+  problem.stride_b = default_stride_b(problem);
+  problem.stride_d = default_stride_d(problem);
+  problem.stride_c = default_stride_c(problem);
+  return problem;
 }
 
 struct PlanTable::Storage {

@@ -57,6 +57,9 @@ constexpr std::uint8_t kAlignmentOfC = 3U << 4;
 // By the problem's scalars, its leading dimensions and the alignment it promises. A grouped
 // problem's rows are rounded up to a power of two: one plan serves all numbers up to it.
 PlanKey key_of(const Problem& problem);
+// A problem of the key, with rows that are multiples of 16 bytes apart: grids and clusters do not
+// depend on leading dimensions and strides.
+Problem problem_of(const PlanKey& key);
 
 enum class PlanSource : std::uint32_t { kKernel = 0, kVendor = 1 };
 

@@ -206,18 +206,23 @@ ResidentTable* Handle::resident_of(Place& place) {
   return found;
 }
 
+template <class Loaded>
+Result<std::string> Handle::misfit_here(const Loaded& loaded, Place*& place) {
+  CUcontext context = nullptr;
+  if (!driver_ || (*driver_)->CtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr)
+    return std::string();
+  GEMMSMITH_TRY(place, place_of(context, nullptr));
+  const DeviceInfo& info = place->device->info();
+  if (loaded.fits(info)) return std::string();
+  log_to_sink(GEMMSMITH_LOG_INFO, loaded.misfit_text(info));
+  return loaded.misfit_text(info);
+}
+
 Result<std::string> Handle::load_table(std::unique_ptr<const Table> table) {
   const Table* raw = table.get();
   Place* place = nullptr;
-  CUcontext context = nullptr;
-  if (driver_ && (*driver_)->CtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr) {
-    GEMMSMITH_TRY(place, place_of(context, nullptr));
-    const DeviceInfo& info = place->device->info();
-    if (!raw->fits(info)) {
-      log_to_sink(GEMMSMITH_LOG_INFO, raw->misfit_text(info));
-      return raw->misfit_text(info);
-    }
-  }
+  GEMMSMITH_TRY(std::string misfit, misfit_here(*raw, place));
+  if (!misfit.empty()) return misfit;
   {
     const std::lock_guard lock(mutex_);
     tables_.push_back(std::move(table));
@@ -240,15 +245,9 @@ Result<std::string> Handle::load_table(std::unique_ptr<const Table> table) {
 Result<std::string> Handle::set_policy(std::unique_ptr<const LoadedPolicy> policy) {
   const LoadedPolicy* const raw = policy.get();
   Place* place = nullptr;
-  CUcontext context = nullptr;
-  if (raw != nullptr && driver_ && (*driver_)->CtxGetCurrent(&context) == CUDA_SUCCESS &&
-      context != nullptr) {
-    GEMMSMITH_TRY(place, place_of(context, nullptr));
-    const DeviceInfo& info = place->device->info();
-    if (!raw->fits(info)) {
-      log_to_sink(GEMMSMITH_LOG_INFO, raw->misfit_text(info));
-      return raw->misfit_text(info);
-    }
+  if (raw != nullptr) {
+    GEMMSMITH_TRY(std::string misfit, misfit_here(*raw, place));
+    if (!misfit.empty()) return misfit;
   }
   {
     const std::lock_guard lock(mutex_);

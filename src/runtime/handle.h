@@ -81,6 +81,11 @@ class Handle {
   Place* find_place(CUcontext context) const;
   // Creates it where it is new, except while the stream captures.
   Result<Place*> place_of(CUcontext context, CUstream stream);
+  // Why what was loaded, a table or a policy, does not fit the current context's device, which the
+  // log is told; "" where it does, and where no context is current. `place` then is the context's,
+  // if there is one.
+  template <class Loaded>
+  Result<std::string> misfit_here(const Loaded& loaded, Place*& place);
   // By the table alone, whatever the device.
   Rejection why_unplanned(const Call& call) const;
   // Null where there is no table for this device.

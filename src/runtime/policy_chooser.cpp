@@ -47,8 +47,7 @@ const plan::PlanEntry* PolicyChooser::make_choice(const Problem& problem) {
   const bool is_trusted = evidence.verdict == plan::Evidence::Verdict::kTrusted;
   const plan::PlanEntry* const entry = is_trusted ? chooser_.best_kernel(problem) : nullptr;
   if (!has_log_sink()) return entry;
-  const std::string reason =
-      is_trusted && entry == nullptr ? "no kernel of the table is legal" : describe(evidence);
+  const std::string reason = describe(evidence, entry);
   log_to_sink(GEMMSMITH_LOG_HINT,
               entry != nullptr ? fmt::format("{}: the policy chose {}, since {}", describe(problem),
                                              resident_.table().plans().text(*entry), reason)

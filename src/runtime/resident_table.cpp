@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/numbers.h"
 #include "plan/plan_likeness.h"
 
 namespace gemmsmith::runtime {
@@ -34,29 +33,6 @@ Problem descriptor_problem(const Call& call) {
   for (int* bytes :
        {&problem.alignment.a, &problem.alignment.b, &problem.alignment.c, &problem.alignment.d})
     *bytes = std::min(*bytes, kWidestBytes);
-  return problem;
-}
-
-// Any problem of the key: grids and clusters do not depend on leading dimensions and strides.
-Problem problem_of(const plan::PlanKey& key) {
-  Problem problem;
-  problem.m = key.m;
-  problem.n = key.n;
-  problem.k = key.k;
-  problem.type = static_cast<DataType>(key.type);
-  problem.accumulator = static_cast<DataType>(key.accumulator);
-  problem.layout = static_cast<Layout>(key.layout);
-  problem.f32_output = key.f32_output == 1;
-  const std::int64_t unit = kWidestBytes / size_bytes(problem.type);  // as wide in an f32 D, too
-  problem.lda = ceil_div(packed_lda(problem), unit) * unit;
-  problem.ldb = ceil_div(packed_ldb(problem), unit) * unit;
-  problem.ldc = problem.ldd = ceil_div(packed_ldd(problem), unit) * unit;
-  problem.batch = key.batch;
-  problem.grouped = key.grouped == 1;
-  problem.stride_a = default_stride_a(problem);
-  problem.stride_b = default_stride_b(problem);
-  problem.stride_d = default_stride_d(problem);
-  problem.stride_c = default_stride_c(problem);
   return problem;
 }
 
@@ -250,7 +226,7 @@ const ResidentTable::KernelPlan* ResidentTable::load(const plan::PlanEntry& entr
   if (is_capture_error(loaded)) return nullptr;
   KernelPlan made;
   if (loaded == CUDA_SUCCESS) {
-    auto launch = plan::make_launch_plan(entry.recipe, problem_of(entry.key));
+    auto launch = plan::make_launch_plan(entry.recipe, plan::problem_of(entry.key));
     if (launch && launch->persistent)
       launch->grid = static_cast<unsigned>(entry.recipe.resident_ctas);
     if (launch && plan::prepare(device_.driver(), *launch, functions.gemm) && has_scratch(*launch))

@@ -200,17 +200,7 @@ TEST_F(PolicyTest, NothingIsChosenInsideACapture) {
 
 // The workspace rules are those of plans (scratch_pool_test.cpp), by what the launch needs itself.
 TEST_F(PolicyTest, SplitsThroughTheWorkspaceFollowThePlansRules) {
-  TableMaker maker;
-  for (const std::int64_t m : {64, 80})
-    for (const std::int64_t n : {64, 80})
-      for (const std::int64_t k : {256, 512}) {
-        ProductOptions options;
-        options.m = m;
-        options.n = n;
-        options.k = k;
-        maker.kernel(Product(options), kSplit);
-      }
-  load(maker);
+  load(TableMaker().neighbours(kSplit, {64, 80}, {256, 512}));
   set_policy();
   options_.m = options_.n = 136;  // three tiles each way: more than any of the plans
   options_.k = 384;

@@ -1,6 +1,7 @@
 // table_maker.h -- plan tables whose kernels the fake driver can run.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "plan/plan_table_writer.h"
@@ -70,11 +71,12 @@ class TableMaker {
     return *this;
   }
 
-  // Plans for the eight products with sizes of 64 and 128.
-  TableMaker& neighbours(const std::string& config) {
-    for (const std::int64_t m : {64, 128})
-      for (const std::int64_t n : {64, 128})
-        for (const std::int64_t k : {64, 128}) {
+  // Plans for the eight products with these m and n, and these k.
+  using Two = std::array<std::int64_t, 2>;
+  TableMaker& neighbours(const std::string& config, Two sides = {64, 128}, Two depths = {64, 128}) {
+    for (const std::int64_t m : sides)
+      for (const std::int64_t n : sides)
+        for (const std::int64_t k : depths) {
           ProductOptions options;
           options.m = m;
           options.n = n;
