@@ -153,7 +153,7 @@ const char* reason_text(Reason reason) {
     case Reason::kPrivate:
       return "made by NVIDIA's own libraries";
     case Reason::kTypes:
-      return "of other types than f16 or bf16, or those with f32 results";
+      return "of other types than f16 or bf16 with results of the same or in f32";
     case Reason::kCompute:
       return "of another compute type";
     case Reason::kAlgorithm:

@@ -17,7 +17,7 @@ namespace gemmsmith::blas {
 enum class Reason {
   kNone,
   kPrivate,    // NVIDIA's own libraries
-  kTypes,      // other than f16 or bf16 throughout, or with f32 results
+  kTypes,      // other than f16 or bf16 operands with results of their type or in f32
   kCompute,    // a compute type that plans do not have
   kAlgorithm,  // one asked for by number, or autotuning
   kBatch,      // arrays of pointers

@@ -52,6 +52,11 @@ struct Gemm {
   std::int64_t ldc;
   cudaDataType type;
   cublasComputeType_t compute;
+  int type_of_c = -1;  // that of the operands
+
+  cudaDataType c_type() const {
+    return type_of_c < 0 ? type : static_cast<cudaDataType>(type_of_c);
+  }
 };
 
 void multiply(const Gemm& g) {
@@ -71,8 +76,8 @@ void multiply(const Gemm& g) {
                element(g.b, g.type, g.transb != 0 ? j + p * g.ldb : p + j * g.ldb);
       const double factor = element(beta, scale, 0);
       double value = element(alpha, scale, 0) * sum;
-      if (factor != 0) value += factor * element(g.c, g.type, i + j * g.ldc);
-      put(g.c, g.type, i + j * g.ldc, value);
+      if (factor != 0) value += factor * element(g.c, g.c_type(), i + j * g.ldc);
+      put(g.c, g.c_type(), i + j * g.ldc, value);
     }
 }
 
@@ -95,7 +100,7 @@ cublasStatus_t multiply_through_lt(const Gemm& g, cudaStream_t stream) {
                              g.lda);
   cublasLtMatrixLayoutCreate(&b, g.type, size(tb != 0 ? g.n : g.k), size(tb != 0 ? g.k : g.n),
                              g.ldb);
-  cublasLtMatrixLayoutCreate(&c, g.type, size(g.m), size(g.n), g.ldc);
+  cublasLtMatrixLayoutCreate(&c, g.c_type(), size(g.m), size(g.n), g.ldc);
   const cublasLtMatmulAlgo_t algo = {};
   const cublasStatus_t status = cublasLtMatmul(lt, operation, g.alpha, g.a, a, g.b, b, g.beta, g.c,
                                                c, g.c, c, &algo, nullptr, 0, stream);
@@ -114,6 +119,7 @@ cublasStatus_t run(cublasHandle_t handle, const Gemm& g, int batch) {
     return CUBLAS_STATUS_INVALID_VALUE;
   if (g.compute != CUBLAS_COMPUTE_32F && g.compute != CUBLAS_COMPUTE_16F)
     return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (g.c_type() != g.type && g.compute != CUBLAS_COMPUTE_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
   if (batch != 1) return CUBLAS_STATUS_SUCCESS;
   if (state.works_through_lt) return multiply_through_lt(g, of(handle).stream);
   multiply(g);
@@ -173,13 +179,14 @@ EXPORT cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t, void*, std::size_t) 
   return CUBLAS_STATUS_SUCCESS;
 }
 
-#define FAKE_GEMM_EX(name, Int)                                                                   \
-  EXPORT cublasStatus_t name(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb,   \
-                             Int m, Int n, Int k, const void* alpha, const void* a,               \
-                             cudaDataType type, Int lda, const void* b, cudaDataType, Int ldb,    \
-                             const void* beta, void* c, cudaDataType, Int ldc,                    \
-                             cublasComputeType_t compute, cublasGemmAlgo_t) {                     \
-    return run(handle, {ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, type, compute}, 1); \
+#define FAKE_GEMM_EX(name, Int)                                                                    \
+  EXPORT cublasStatus_t name(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb,    \
+                             Int m, Int n, Int k, const void* alpha, const void* a,                \
+                             cudaDataType type, Int lda, const void* b, cudaDataType, Int ldb,     \
+                             const void* beta, void* c, cudaDataType out, Int ldc,                 \
+                             cublasComputeType_t compute, cublasGemmAlgo_t) {                      \
+    return run(handle, {ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, type, compute, out}, \
+               1);                                                                                 \
   }
 FAKE_GEMM_EX(cublasGemmEx, int)
 FAKE_GEMM_EX(cublasGemmEx_64, int64_t)
@@ -196,14 +203,14 @@ FAKE_GEMM_EX(cublasGemmEx_64, int64_t)
 FAKE_HGEMM(cublasHgemm, int)
 FAKE_HGEMM(cublasHgemm_64, int64_t)
 
-#define FAKE_STRIDED_EX(name, Int)                                                                \
-  EXPORT cublasStatus_t name(                                                                     \
-      cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, Int m, Int n, Int k,     \
-      const void* alpha, const void* a, cudaDataType type, Int lda, long long int, const void* b, \
-      cudaDataType, Int ldb, long long int, const void* beta, void* c, cudaDataType, Int ldc,     \
-      long long int, Int batch, cublasComputeType_t compute, cublasGemmAlgo_t) {                  \
-    return run(handle, {ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, type, compute},     \
-               static_cast<int>(batch));                                                          \
+#define FAKE_STRIDED_EX(name, Int)                                                                 \
+  EXPORT cublasStatus_t name(                                                                      \
+      cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, Int m, Int n, Int k,      \
+      const void* alpha, const void* a, cudaDataType type, Int lda, long long int, const void* b,  \
+      cudaDataType, Int ldb, long long int, const void* beta, void* c, cudaDataType out, Int ldc,  \
+      long long int, Int batch, cublasComputeType_t compute, cublasGemmAlgo_t) {                   \
+    return run(handle, {ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, type, compute, out}, \
+               static_cast<int>(batch));                                                           \
   }
 FAKE_STRIDED_EX(cublasGemmStridedBatchedEx, int)
 FAKE_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)

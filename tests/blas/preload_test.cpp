@@ -47,6 +47,9 @@ class Preload : public ::testing::Test {
               .kernel(planned, kWithMaps)
               .kernel(planned, kPlain, 2, 1)
               .kernel(half, kPlain)
+              .kernel(f32_of(planned), kWithMaps)
+              .kernel(f32_of(planned), kPlain, 2, 1)
+              .kernel(f32_of(batch_of(planned)), kPlain)
               .vendor(vendor, kVendorConfig, 1 << 20)
               .kernel(batch_of(planned), kPlain)
               .kernel(batch_of(half), kPlain));
@@ -56,6 +59,11 @@ class Preload : public ::testing::Test {
     product.problem.batch = 3;
     product.problem.stride_a = product.problem.stride_b = 64 * 64;
     product.problem.stride_c = product.problem.stride_d = 64 * 64;
+    return product;
+  }
+
+  static Product f32_of(Product product) {
+    product.problem.output = GEMMSMITH_OUTPUT_32F;
     return product;
   }
 
@@ -127,6 +135,15 @@ const std::vector<Case> kCases = {
     {"OddScalars", "odd_scalars=1 alpha=2 beta=1", "kernel status=0 exact"},
     {"OddHalfScalars", "function=Hgemm compute=64 odd_scalars=1", "kernel status=0 exact"},
     {"Repeated", "repeat=5 beta=1", "kernel status=0 exact"},
+    // Results in f32 of 16-bit operands have plans of their own.
+    {"F32Results", "out=0", "kernel status=0 exact"},
+    {"F32Results64", "function=GemmEx_64 out=0", "kernel status=0 exact"},
+    {"F32ResultsAlphaAndBeta", "out=0 alpha=2 beta=-1", "kernel status=0 exact"},
+    {"F32ResultsUnplanned", "out=0 m=48", "cublas status=0 exact"},
+    {"F32ResultsOfBf16", "out=0 type=14", "cublas status=0 exact"},
+    {"F32ResultsOfHalfSums", "out=0 compute=64", "cublas status=15"},
+    {"F32BatchOfOne", "function=GemmStridedBatchedEx out=0", "kernel status=0 exact"},
+    {"LtF32Results", "function=LtMatmul out=0 alpha=2 beta=-1", "kernel status=0 exact"},
     // Vendor plans take the workspace that the program gave the handle, and none else.
     {"VendorPlan", "m=128 n=128 workspace=524288", "lt status=0 exact"},
     {"VendorPlanWithoutWorkspace", "m=128 n=128", "cublas status=0 exact"},
@@ -192,7 +209,7 @@ TEST_F(Preload, AnUnknownModeIsToldOfAndOff) {
 
 TEST_F(Preload, SaysOnceWhatIsInUse) {
   const Answer answer = run("-- -- --");
-  EXPECT_EQ(answer.err, "gemmsmith_blas: 6 plans of " + table_.string() + " are in use\n");
+  EXPECT_EQ(answer.err, "gemmsmith_blas: 9 plans of " + table_.string() + " are in use\n");
   EXPECT_EQ(run("", "GEMMSMITH_LOG_LEVEL=off").err, "");
 }
 
@@ -284,9 +301,11 @@ TEST_F(Preload, LoadsFromAnywhere) {
 
 // The fake cuBLAS computes no batch: these are not compared with a run without the library.
 TEST_F(Preload, BatchesByStridesAreServed) {
-  for (const char* call : {"function=GemmStridedBatchedEx", "function=GemmStridedBatchedEx_64",
-                           "function=HgemmStridedBatched compute=64",
-                           "function=HgemmStridedBatched_64 compute=64", "function=LtMatmul"})
+  for (const char* call :
+       {"function=GemmStridedBatchedEx", "function=GemmStridedBatchedEx_64",
+        "function=HgemmStridedBatched compute=64", "function=HgemmStridedBatched_64 compute=64",
+        "function=LtMatmul", "function=GemmStridedBatchedEx out=0", "function=LtMatmul out=0",
+        "function=GemmStridedBatchedEx_64 out=0"})
     EXPECT_EQ(run(call + std::string(" batch=3 dense=1")).out, "kernel status=0 exact\n") << call;
   EXPECT_EQ(run("function=GemmStridedBatchedEx batch=4 dense=1").out, "cublas status=0\n")
       << "another number of products";
@@ -310,7 +329,7 @@ TEST_F(Preload, ObserveCountsAndForecastsAndServesNothing) {
   has("1.25x  sm90_ws:s2");
   has("64_48_64 f16/f32 tn");
   has("(the plan table has no plan for this problem)");
-  has("2 calls of other types than f16 or bf16, or those with f32 results: left alone");
+  has("2 calls of other types than f16 or bf16 with results of the same or in f32: left alone");
   has("64_64_64 f16/f32 tn x3");
   has("1 calls by arrays of pointers: left alone");
   has("1 calls with an epilogue: left alone");

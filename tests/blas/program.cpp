@@ -35,6 +35,7 @@ struct Call {
   int m = 64, n = 64, k = 64;
   int transa = CUBLAS_OP_T, transb = CUBLAS_OP_N;
   cudaDataType type = CUDA_R_16F;
+  int out = -1;  // the type of C, where it is not `type`
   int compute = CUBLAS_COMPUTE_32F;
   int algo = CUBLAS_GEMM_DEFAULT;
   int batch = 1;
@@ -59,6 +60,7 @@ Call call_of(const Words& words) {
                                                {"k", &call.k},
                                                {"transa", &call.transa},
                                                {"transb", &call.transb},
+                                               {"out", &call.out},
                                                {"compute", &call.compute},
                                                {"algo", &call.algo},
                                                {"batch", &call.batch},
@@ -110,7 +112,7 @@ struct Matrix {
         columns(column_count * copies),
         stride(copies > 1 ? row_count * column_count : 0) {
     const auto count = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
-    storage.resize(count * 2 + 256);
+    storage.resize(count * 2 + 256);  // of f32, too
     unsigned x = static_cast<unsigned>(seed) * 2654435761U + 1;
     for (int i = 0; i < rows * columns; ++i) {
       x = x * 1664525U + 1013904223U;
@@ -300,8 +302,9 @@ std::string perform(const Call& call) {
            copies);
   Matrix b(call.type, call.transb != 0 ? call.n : call.k, call.transb != 0 ? call.k : call.n, 2,
            copies);
-  Matrix before(call.type, call.m, call.n, 3, copies);
-  Matrix after(call.type, call.m, call.n, 4, copies);
+  const cudaDataType out = call.out < 0 ? call.type : static_cast<cudaDataType>(call.out);
+  Matrix before(out, call.m, call.n, 3, copies);
+  Matrix after(out, call.m, call.n, 4, copies);
   const Scalar alpha(call, call.alpha);
   const Scalar beta(call, call.beta);
   cublasHandle_t handle = nullptr;
