@@ -12,7 +12,8 @@ empty kernel before it, and what the empty one shows is taken off, as `profile` 
 figure by both, ncu's least and most of the four, the difference, and whether ours is within 2 points (of
 percentages) or 2 % (of everything else) of ncu's mean, or between its least and most. Exit 1 where one is
 neither.
-Times are not compared: each profiler has its own cost of a launch.
+Times are not compared: each profiler opens its window as early as it likes. Shares of a peak are of the time in
+which the SM that had work for longest had it, by both.
 """
 
 import csv
@@ -33,6 +34,7 @@ METRICS = {
     "gpu_time_ns": ("gpu__time_duration.sum", SUM),
     "sm_active_cycles": ("sm__cycles_active.sum", SUM),
     "sm_elapsed_cycles": ("sm__cycles_elapsed.sum", SUM),
+    "sm_span_cycles": ("sm__cycles_active.max", SUM),
     "ctas": ("sm__ctas_launched.sum", SUM),
     "tensor_pct": ("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", BY_TIME),
     "issue_pct": ("sm__inst_issued.avg.pct_of_peak_sustained_elapsed", BY_TIME),
@@ -131,12 +133,10 @@ def number(text):
 def without_launch(kernel, empty, sms):
     """As gemmsmith's function of this name (src/device/counters.h)."""
     left = dict(kernel)
-    elapsed = kernel["sm_elapsed_cycles"]
-    busy = min(max(kernel["ctas"], 1), sms)
-    least = kernel["sm_active_cycles"] * sms / busy
-    launch = max(0.0, empty["sm_elapsed_cycles"] - empty["sm_active_cycles"])
-    left["sm_elapsed_cycles"] = min(elapsed, max(elapsed - launch, least))
-    share_left = left["sm_elapsed_cycles"] / elapsed
+    if not kernel["sm_span_cycles"] or not kernel["sm_elapsed_cycles"]:
+        return left
+    share_left = min(1.0, kernel["sm_span_cycles"] * sms / kernel["sm_elapsed_cycles"])
+    left["sm_elapsed_cycles"] *= share_left
     left["gpu_time_ns"] *= share_left
     for column, (_, merge) in METRICS.items():
         if merge == BY_TIME:

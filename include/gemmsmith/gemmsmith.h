@@ -57,8 +57,8 @@
  *     D = A B (host values alpha = 1 and beta = 0) unless the table says otherwise. Plans for other
  *     work are D = alpha A B (beta = 0 on the host) and D = alpha A B + beta C (everything else,
  *     device values included). What no plan serves, cuBLASLt's heuristic does. The same table,
- *     device and arguments, with a large enough workspace and no monitor (19), give the same kernel
- *     and the same bits.
+ *     device and arguments, with a large enough workspace, no monitor (19) and no policy (20), give
+ *     the same kernel and the same bits.
  * 16. gemmsmithDestroy unloads the kernels: finish the work that uses them and destroy the graphs
  *     that hold them first, and destroy the handle before the contexts in which it was used.
  * 17. D = act(alpha * op(A) * op(B) + beta * C + bias): the bias is added before the activation,
@@ -71,6 +71,11 @@
  * 19. With GEMMSMITH_MONITOR=FILE in the environment of the first gemmsmithCreate, a monitor may
  *     time calls and order cuBLASLt's heuristic or another plan's kernel in a plan's place, outside
  *     of captures. The process makes FILE, and leaves it alone where it is something else.
+ * 20. With gemmsmithSetPolicy a single product that the table has no plan for is served by another
+ *     plan's kernel, which the policy chose without a measurement, where the plans of the nearest
+ *     problems say that it gains; as right as a plan's (15), but it may lose. It is chosen once, by
+ *     the first such call outside of captures; in a capture before that cuBLASLt serves, so that
+ *     the same arguments may then have other bits.
  */
 #ifndef GEMMSMITH_GEMMSMITH_H_
 #define GEMMSMITH_GEMMSMITH_H_
@@ -194,9 +199,10 @@ typedef enum {
 
 /* How well the plan table knows a problem. */
 typedef enum {
-  GEMMSMITH_MATCH_EXACT = 0,   /* it has a plan, which is used */
-  GEMMSMITH_MATCH_NONE = 1,    /* it has none, or none was loaded */
-  GEMMSMITH_MATCH_REJECTED = 2 /* it has one that cannot be used here: see `reason` */
+  GEMMSMITH_MATCH_EXACT = 0,    /* it has a plan, which is used */
+  GEMMSMITH_MATCH_NONE = 1,     /* it has none, or none was loaded */
+  GEMMSMITH_MATCH_REJECTED = 2, /* it has one that cannot be used here: see `reason` */
+  GEMMSMITH_MATCH_CHOSEN = 3    /* it has none; the policy chose another plan's kernel */
 } gemmsmithMatch_t;
 
 typedef struct {
@@ -206,7 +212,7 @@ typedef struct {
   float expected_speedup;   /* over tuned cuBLASLt when it was measured; 0 where unknown */
   uint64_t workspace_bytes; /* as gemmsmithGetWorkspaceSize */
   char config[128];         /* "sm90_ws:m128.n256.k64", or "" for cuBLASLt's heuristic choice */
-  char reason[256];         /* why not a plan; "" with GEMMSMITH_MATCH_EXACT */
+  char reason[256];         /* why not a plan, or why chosen; "" with GEMMSMITH_MATCH_EXACT */
 } gemmsmithPlanInfo_t;
 
 /* What a library can do, whose header may be older or newer than this one. */
@@ -222,8 +228,8 @@ typedef enum {
 /* cublasLt's levels. */
 typedef enum {
   GEMMSMITH_LOG_ERROR = 1, /* a call failed */
-  GEMMSMITH_LOG_HINT = 3,  /* a problem that no plan serves, once each, and why */
-  GEMMSMITH_LOG_INFO = 4   /* a plan table was taken or refused */
+  GEMMSMITH_LOG_HINT = 3, /* a problem that no plan serves, once each, and why; a policy's choice */
+  GEMMSMITH_LOG_INFO = 4  /* a plan table or a policy was taken or refused */
 } gemmsmithLogLevel_t;
 
 /* May be called on any thread, several at once, and inside captures: it must not call CUDA. */
@@ -263,6 +269,13 @@ GEMMSMITH_API gemmsmithStatus_t gemmsmithLoadPlanTable(gemmsmithHandle_t handle,
 /* The same from `bytes` bytes at `data`, which are copied. */
 GEMMSMITH_API gemmsmithStatus_t gemmsmithLoadPlanTableFromMemory(gemmsmithHandle_t handle,
                                                                  const void* data, size_t bytes);
+
+/* Reads and checks a policy (docs/format_policy.md, `gemmsmith train`), which from the next call on
+ * chooses for problems that the table has no plan for (20), and forgets what an earlier one chose;
+ * NULL, as at the start, for none. A file that fails leaves the one in use in place, and so does
+ * one that learnt from another device than the current context's (GEMMSMITH_STATUS_ARCH_MISMATCH).
+ * Plans that were created before keep theirs. May be called while other threads use the handle. */
+GEMMSMITH_API gemmsmithStatus_t gemmsmithSetPolicy(gemmsmithHandle_t handle, const char* path);
 
 /* D = alpha * op(A) * op(B) + beta * C, by the plan of the table that fits, else by cuBLASLt. Any
  * workspace, none included, is accepted; a smaller one than gemmsmithGetWorkspaceSize reports may

@@ -52,6 +52,8 @@ class Handle {
   void load_plan_table(const void* data, std::size_t bytes) {
     check(gemmsmithLoadPlanTableFromMemory(handle_, data, bytes));
   }
+  void set_policy(const std::string& path) { check(gemmsmithSetPolicy(handle_, path.c_str())); }
+  void unset_policy() { check(gemmsmithSetPolicy(handle_, nullptr)); }
 
   void matmul(const gemmsmithProblem_t& problem, const void* alpha, const void* a, const void* b,
               const void* beta, const void* c, void* d, void* workspace, std::size_t bytes,

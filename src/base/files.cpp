@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/interrupt.h"
 
@@ -95,22 +96,18 @@ Result<void> write_through(const std::filesystem::path& path, std::string_view b
   return fail(code, "cannot write {}: {}", path.string(), std::strerror(reason));
 }
 
-}  // namespace
+const char* kind_of(unsigned mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
 
-Result<std::string> read_file(const std::filesystem::path& path, std::size_t most_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0 && errno == EINTR && interrupted())
-    return fail(ErrorCode::kInterrupted, "interrupted while opening {}", path.string());
-  if (file.get() < 0)
-    return fail(ErrorCode::kBadInput, "cannot open {}: {}", path.string(), std::strerror(errno));
-  struct stat info {};
-  if (::fstat(file.get(), &info) == 0 && S_ISDIR(info.st_mode))
-    return fail(ErrorCode::kBadInput, "cannot read {}: it is a directory, expected a file",
-                path.string());
+Result<std::string> read_all(int file, const std::filesystem::path& path, std::size_t most_bytes) {
   std::string bytes;
   char buffer[1 << 16];
   while (true) {
-    const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
+    const ssize_t got = ::read(file, buffer, sizeof buffer);
     if (got == 0) return bytes;
     if (got < 0) {
       // A pipe may keep us waiting for ever.
@@ -126,28 +123,105 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t mos
   }
 }
 
+}  // namespace
+
+Result<void> check_is_regular(const std::filesystem::path& path, ErrorCode code) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0)
+    return fail(code, "cannot open {}: {}", path.string(), std::strerror(errno));
+  if (S_ISREG(info.st_mode)) return {};
+  return fail(code, "cannot read {}: it is {}, expected a file", path.string(),
+              kind_of(info.st_mode));
+}
+
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t most_bytes) {
+  // Looked at before it is opened: opening a device may already do something to it.
+  GEMMSMITH_CHECK(check_is_regular(path, ErrorCode::kBadInput));
+  // What has become a pipe meanwhile is not waited for.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.get() < 0)
+    return fail(ErrorCode::kBadInput, "cannot open {}: {}", path.string(), std::strerror(errno));
+  return read_all(file.get(), path, most_bytes);
+}
+
+Result<std::string> read_stream(const std::filesystem::path& path, std::size_t most_bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (file.get() < 0 && errno == EINTR && interrupted())
+    return fail(ErrorCode::kInterrupted, "interrupted while opening {}", path.string());
+  if (file.get() < 0)
+    return fail(ErrorCode::kBadInput, "cannot open {}: {}", path.string(), std::strerror(errno));
+  struct stat info {};
+  if (::fstat(file.get(), &info) == 0 && S_ISDIR(info.st_mode))
+    return fail(ErrorCode::kBadInput, "cannot read {}: it is a directory, expected a file",
+                path.string());
+  return read_all(file.get(), path, most_bytes);
+}
+
+Result<StagedFile> StagedFile::write(const std::filesystem::path& path, std::string_view bytes,
+                                     ErrorCode code) {
+  StagedFile staged;
+  staged.path_ = path;
+  staged.code_ = code;
+  if (is_written_through(path)) {
+    staged.through_ = std::string(bytes);
+    return staged;
+  }
+  GEMMSMITH_TRY(staged.target_, link_target(path, code));
+  std::error_code ignored;
+  if (std::filesystem::is_directory(staged.target_, ignored))
+    return fail(code, "cannot replace {}: {}; the old file is untouched", path.string(),
+                std::strerror(EISDIR));
+  const std::filesystem::path temporary = temporary_beside(staged.target_);
+  const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (file.get() < 0)
+    return fail(code, "cannot create {}: {}", temporary.string(), std::strerror(errno));
+  staged.temporary_ = temporary;
+  if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0)
+    return fail(code, "cannot write {}: {}; the old file is untouched", path.string(),
+                std::strerror(errno));
+  return staged;
+}
+
+StagedFile::StagedFile(StagedFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      through_(std::exchange(other.through_, std::nullopt)),
+      code_(other.code_) {}
+
+StagedFile::~StagedFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Result<void> StagedFile::commit() {
+  if (through_) return write_through(path_, *through_, code_);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0)
+    return fail(code_, "cannot replace {}: {}; the old file is untouched", path_.string(),
+                std::strerror(errno));
+  temporary_.clear();
+  return {};
+}
+
 Result<void> write_file_atomic(const std::filesystem::path& path, std::string_view bytes,
                                ErrorCode code) {
-  if (is_written_through(path)) return write_through(path, bytes, code);
-  GEMMSMITH_TRY(const std::filesystem::path target, link_target(path, code));
-  const std::filesystem::path temporary = temporary_beside(target);
-  {
-    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-    if (file.get() < 0)
-      return fail(code, "cannot create {}: {}", temporary.string(), std::strerror(errno));
-    if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0) {
-      const int reason = errno;
-      ::unlink(temporary.c_str());
-      return fail(code, "cannot write {}: {}; the old file is untouched", path.string(),
-                  std::strerror(reason));
-    }
+  GEMMSMITH_TRY(StagedFile staged, StagedFile::write(path, bytes, code));
+  return staged.commit();
+}
+
+bool is_unread_pipe(const std::filesystem::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISFIFO(info.st_mode)) return false;
+  const Descriptor pipe(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  return pipe.get() < 0 && errno == ENXIO;
+}
+
+Result<void> check_can_write(const std::filesystem::path& path, ErrorCode code) {
+  if (is_written_through(path)) {
+    if (::access(path.c_str(), W_OK) == 0) return {};
+    return fail(code, "cannot write {}: {}", path.string(), std::strerror(errno));
   }
-  if (::rename(temporary.c_str(), target.c_str()) != 0) {
-    const int reason = errno;
-    ::unlink(temporary.c_str());
-    return fail(code, "cannot replace {}: {}; the old file is untouched", path.string(),
-                std::strerror(reason));
-  }
+  // What is staged and not committed leaves nothing behind.
+  GEMMSMITH_CHECK(StagedFile::write(path, {}, code));
   return {};
 }
 

@@ -15,6 +15,8 @@ Result<std::int64_t> parse_int64(std::string_view text);
 // A finite decimal number; the whole text must be used.
 Result<double> parse_double(std::string_view text);
 
+constexpr double kMib = 1 << 20;  // in bytes
+
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 

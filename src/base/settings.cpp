@@ -123,7 +123,7 @@ Result<Settings> Settings::load(const std::optional<std::filesystem::path>& file
   for (const auto& [name, value] : known()) settings.values_[name] = {value, "default"};
 
   if (file) {
-    GEMMSMITH_TRY(const std::string text, read_file(*file));
+    GEMMSMITH_TRY(const std::string text, read_file(*file, kMostSettingsBytes));
     GEMMSMITH_CHECK(check_text(text, file->string()));
     toml::table table;
     try {

@@ -81,6 +81,7 @@ void Server::load_table() {
       if (misfit && misfit->empty()) {
         has_table_ = true;
         tell(fmt::format("{} plans of {} are in use", plans, file));
+        set_policy();
         return;
       }
       why = misfit ? *misfit : misfit.error().what;
@@ -93,6 +94,20 @@ void Server::load_table() {
         "folder gemmsmith/plans of XDG_DATA_HOME");
   else
     tell("no plan table fits this device: cuBLAS serves everything" + refused);
+}
+
+// One that cannot be used is told of; plans serve without it.
+void Server::set_policy() {
+  const char* const path = std::getenv("GEMMSMITH_POLICY");
+  if (path == nullptr || *path == '\0') return;
+  auto policy = runtime::LoadedPolicy::open(path);
+  if (!policy) {
+    tell(policy.error().what);
+    return;
+  }
+  const auto misfit = handle_->set_policy(*std::move(policy));
+  const std::string why = misfit ? *misfit : misfit.error().what;
+  tell(why.empty() ? fmt::format("the policy {} chooses for problems without a plan", path) : why);
 }
 
 bool Server::serve(GemmCall& call) {

@@ -1,5 +1,5 @@
-// server.h -- the preloaded library's one runtime handle and its plan table (plan_files() of
-// base/paths.h), made at the first call
+// server.h -- the preloaded library's one runtime handle, its plan table (plan_files() of
+// base/paths.h) and its policy (GEMMSMITH_POLICY), made at the first call
 // that plans could serve, never in a constructor and never inside a capture. Nobody waits for it:
 // while one thread makes it, the others' calls go to cuBLAS.
 #pragma once
@@ -41,6 +41,7 @@ class Server {
  private:
   Server();
   void load_table();
+  void set_policy();
   const Driver* driver_ = nullptr;
   std::unique_ptr<runtime::Handle> handle_;  // null without a driver
   bool has_table_ = false;

@@ -7,10 +7,12 @@
 #include <set>
 #include <sstream>
 
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/statistics.h"
 #include "cli/bench_session.h"
+#include "cli/number_options.h"
 #include "cli/verb.h"
 #include "compile/compiler.h"
 #include "compile/cubin_cache.h"
@@ -109,6 +111,7 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
             wanted.accumulator = signature.accumulator;
             wanted.f32_output = signature.f32_output;
           }
+          GEMMSMITH_CHECK(go_on("choosing what to compile"));
           for (const Config& config : policy::ranked_configs(wanted, target, options.ranked, 4))
             if (seen.insert(kernel_name(config, signature_of(wanted))).second)
               tasks.push_back({config, signature_of(wanted), architecture});
@@ -118,10 +121,12 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
       for (const Family* family : kernel_families()) {
         if (!options.family.empty() && family->name != options.family) continue;
         std::set<std::string> seen;
-        for (const Problem& problem : roomy)
+        for (const Problem& problem : roomy) {
+          GEMMSMITH_CHECK(go_on("choosing what to compile"));
           for (const Config& config : kernels_of(*family, {problem, target}))
             if (seen.insert(kernel_text(config)).second)
               tasks.push_back({config, signature, architecture});
+        }
       }
     }
   }
@@ -167,6 +172,7 @@ Result<int> run(const CompileOptions& options, const Session& session) {
     const std::size_t end = std::min(begin + kAtOnce, tasks.size());
     std::vector<compile::KernelSource> sources;
     for (std::size_t i = begin; i < end; ++i) {
+      GEMMSMITH_CHECK(go_on("writing kernel texts"));
       GEMMSMITH_TRY(
           compile::KernelSource source,
           compile::kernel_source(tasks[i].config, tasks[i].signature, tasks[i].architecture));
@@ -236,11 +242,9 @@ Verb add_compile(CLI::App& parent, Session& session) {
   app->add_option("--target", options->targets, "sm_90a, sm_80 or both joined by ',' [both]");
   app->add_option("--family", options->family, "Only this family");
   app->add_option("--config", options->configs, "Only this config; may be repeated")->take_all();
-  app->add_option("--sample", options->sample, "Only N kernels drawn with --seed")
-      ->check(whole_number_from(1));
-  auto* ranked = app->add_option("--ranked", options->ranked,
-                                 "Only the kernels of the N best-ranked configs of each shape")
-                     ->check(whole_number_from(1));
+  add_whole_number(*app, "--sample", options->sample, "Only N kernels drawn with --seed", 1);
+  auto* ranked = add_whole_number(*app, "--ranked", options->ranked,
+                                  "Only the kernels of the N best-ranked configs of each shape", 1);
   app->add_flag("--all-types", options->all_types,
                 "f16 and bf16, f32 and f16 accumulation, with f32 outputs, too");
   app->add_flag("--all-layouts", options->all_layouts, "tn, nn, nt and tt")->excludes(ranked);

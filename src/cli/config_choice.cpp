@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "cli/bench_session.h"
-#include "device/recording.h"
+#include "cli/recorded_scope.h"
 #include "policy/analytic_ranker.h"
 #include "search/selection.h"
 #include "search/tuning.h"
@@ -40,17 +40,18 @@ Result<std::optional<Choice>> stored_choice(const Session& session, const Bench&
         shape_name(problem));
     return std::nullopt;
   }
+  GEMMSMITH_TRY(const auto rows, store.measurements(environment_of(bench), problem));
+  if (const auto follower = follower_of(*winner, rows); follower && !session.quiet)
+    talk("{}: the plan is looked at; right behind another kernel of ours its follower {} serves\n",
+         shape_name(problem), follower->config);
   GEMMSMITH_TRY(Config config, parse_config(winner->config, all_families()));
   return Choice{std::move(config), "store"};
 }
 
 // A recording answers for what was paired in full in it.
-Result<Choice> recorded_choice(const std::string& device, const Problem& problem) {
-  GEMMSMITH_TRY(std::vector<Measurement> rows,
-                read_recording(device.substr(std::string("recorded:").size())));
-  std::erase_if(rows, [&](const Measurement& row) {
-    return row.problem != problem || row.stage != Stage::kFinal;
-  });
+Result<Choice> recorded_choice(const RecordedDevice& recording, const Problem& problem) {
+  GEMMSMITH_CHECK(recording.check_has(problem));
+  const std::vector<Measurement> rows = recording.rows(problem, Stage::kFinal);
   const std::optional<Finalist> best = best_of(rows, Kind::kKernel);
   if (!best)
     return fail(ErrorCode::kUnsupported,
@@ -135,8 +136,8 @@ Result<Choice> choose_config(const std::string& named, int ranked, const Session
   if (!named.empty()) return given_choice(named, problem, bench.device().target);
   GEMMSMITH_TRY(std::optional<Choice> stored, stored_choice(session, bench, problem));
   if (stored) return std::move(*stored);
-  const std::string& device = session.settings.value("device");
-  if (is_recorded(device)) return recorded_choice(device, problem);
+  if (const RecordedDevice* recording = recording_of(bench))
+    return recorded_choice(*recording, problem);
   return ranked_choice(bench, problem, ranked);
 }
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <memory>
 
+#include "base/interrupt.h"
+#include "base/numbers.h"
 #include "cli/store_reading.h"
 #include "measure/targets.h"
 #include "search/judgement.h"
@@ -18,7 +20,6 @@ Cell number(const std::optional<double>& value, int decimals) {
 }
 
 std::optional<double> mib_of(const std::optional<double>& bytes) {
-  constexpr double kMib = 1 << 20;
   return bytes ? std::optional<double>(*bytes / kMib) : std::nullopt;
 }
 
@@ -168,6 +169,8 @@ Result<std::vector<CountedConfig>> read_counted(const Store& store, const Enviro
   const auto device = device_of(store, environment);
   std::vector<CountedConfig> configs;
   for (const Problem& problem : wanted) {
+    // What tuning counted is shown even after a Ctrl-C; it names its problems.
+    if (problems == nullptr) GEMMSMITH_CHECK(go_on("reading " + store.path().string()));
     GEMMSMITH_TRY(const auto counters, store.counters(environment, problem));
     if (counters.empty() && !view.shows_measured()) continue;
     GEMMSMITH_TRY(const auto rows, store.measurements(environment, problem));

@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "cli/bench_session.h"
 #include "cli/config_choice.h"
+#include "cli/number_options.h"
 #include "cli/sweep.h"
 #include "cli/verb.h"
 
@@ -176,9 +177,19 @@ Result<int> run(EvalOptions options, const Session& session) {
   GEMMSMITH_TRY(std::vector<Problem> problems, options.problem.problems());
   const bool is_server = options.mode == "server";
   GEMMSMITH_CHECK(check_load(options.serve));
+  Table table(
+      is_server
+          ? std::vector<std::string>{"shape", "who", "config", "source", "status", "target_qps",
+                                     "qps", "requests", "finished", "late", "mean_us", "p50_us",
+                                     "p95_us", "p99_us", "max_us", "relative_error", "norm_check",
+                                     "bound_ratio", "fp64_check"}
+          : std::vector<std::string>{"shape", "who", "config", "source", "status", "us", "low_us",
+                                     "high_us", "foreign_us", "ours_faster", "ours_faster_foreign",
+                                     "relative_error", "norm_check", "bound_ratio", "fp64_check"});
   std::erase_if(problems, [](const Problem& p) { return p.is_empty() || p.k == 0; });
   if (problems.empty()) {
     talk("nothing to evaluate: every shape has a size of zero\n");
+    if (session.format != OutputFormat::kText) std::cout << table.render(session.format);
     return 0;
   }
   const std::string& device = session.settings.value("device");
@@ -196,15 +207,6 @@ Result<int> run(EvalOptions options, const Session& session) {
   options.serve.seed = settings.seed;
   GEMMSMITH_TRY(const std::unique_ptr<Bench> bench, open_bench(device, settings));
 
-  Table table(
-      is_server
-          ? std::vector<std::string>{"shape", "who", "config", "source", "status", "target_qps",
-                                     "qps", "requests", "finished", "late", "mean_us", "p50_us",
-                                     "p95_us", "p99_us", "max_us", "relative_error", "norm_check",
-                                     "bound_ratio", "fp64_check"}
-          : std::vector<std::string>{"shape", "who", "config", "source", "status", "us", "low_us",
-                                     "high_us", "foreign_us", "ours_faster", "ours_faster_foreign",
-                                     "relative_error", "norm_check", "bound_ratio", "fp64_check"});
   int bad = 0;
   Sweep swept;
   {
@@ -243,7 +245,7 @@ Verb add_eval(CLI::App& parent, Session& session) {
       "Ours is the config given, else the store's winner for this device, else the best of the "
       "ranked.\n"
       "Offline: GPU time back to back (us) and between foreign kernels (foreign_us); ours_faster: "
-      "the baseline's time over ours.\n"
+      "the baseline's time over ours. Of the store's winner this is the plan, not its follower.\n"
       "Server: requests arrive at random (Poisson) at the target rate whether or not earlier ones "
       "are done; latency runs from the scheduled arrival.\n"
       "Exit code 1 when ours is wrong: relative error against cuBLAS of 1e-3 (f16 with f32 "
@@ -252,17 +254,14 @@ Verb add_eval(CLI::App& parent, Session& session) {
   app->add_option("--mode", options->mode, "offline (GPU time) or server (latency under load)")
       ->check(CLI::IsMember({"offline", "server"}))
       ->capture_default_str();
-  app->add_option("--target-qps", options->serve.target_qps, "Requests a second (server)")
-      ->capture_default_str();
-  app->add_option("--duration", options->serve.duration_s,
-                  "Seconds of load for ours and for each baseline (server)")
-      ->capture_default_str();
+  add_number(*app, "--target-qps", options->serve.target_qps, "Requests a second (server) [100]",
+             0);
+  add_number(*app, "--duration", options->serve.duration_s,
+             "Seconds of load for ours and for each baseline (server) [5]", 0);
   CLI::Option* config =
       app->add_option("--config", options->config, "Evaluate this config, ours or cublaslt:...");
-  app->add_option("--ranked", options->ranked,
-                  "Where nothing is given or stored: the best of so many ranked configs")
-      ->check(whole_number_from(1))
-      ->capture_default_str();
+  add_whole_number(*app, "--ranked", options->ranked,
+                   "Where nothing is given or stored: the best of so many ranked configs [8]", 1);
   add_setting_options(*app, session,
                       {"device", "store", "seed", "workspace_mib", "compile_threads"});
   config->excludes("--store");

@@ -1,11 +1,14 @@
 // gemmsmith explain: what the policy would choose for a problem that nobody measured, and why it
-// prefers that to the runner-up, feature by feature. Needs no GPU.
+// prefers that to the runner-up, feature by feature; or what the runtime would serve a problem by,
+// from a plan table and the policy. Needs no GPU.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
 
 #include "base/log.h"
+#include "cli/sweep.h"
 #include "cli/verb.h"
+#include "plan/kernel_chooser.h"
 #include "policy/analytic_ranker.h"
 #include "policy/explanation.h"
 #include "policy/features.h"
@@ -25,6 +28,7 @@ struct ExplainOptions {
   std::string policy;
   std::string target = "h200";
   std::vector<std::string> configs;
+  std::string plans;
 };
 
 Result<std::vector<Config>> candidates(const ExplainOptions& options, const Problem& problem,
@@ -83,31 +87,71 @@ Result<void> explain(const Problem& problem, const Target& target, const policy:
   return {};
 }
 
+std::string gain_text(float ratio) { return fmt::format("{:.2f}x", ratio); }
+
+// By what the runtime serves each problem where this table and this policy are in use.
+Result<Table> serving(const std::vector<Problem>& problems, const Target& target,
+                      const policy::Network& network, const std::string& plans) {
+  GEMMSMITH_TRY(const plan::PlanTable table, plan::PlanTable::open(plans));
+  if (table.compute_capability() != target.compute_capability ||
+      table.sm_count() != target.sm_count || table.device_name() != target.name)
+    return fail(ErrorCode::kBadInput, "{}: made for {}, not for {}; give its --target", plans,
+                table.device_name(), target.name);
+  const plan::KernelChooser chooser(table, network, target);
+  Table rows({"shape", "served by", "config", "because", "policy's choice"});
+  for (const Problem& problem : problems) {
+    if (problem.is_empty()) continue;
+    if (const plan::PlanEntry* const entry = table.find(plan::key_of(problem)); entry != nullptr) {
+      rows.add({shape_name(problem), "plan", std::string(table.text(*entry)),
+                fmt::format("its plan gained {} back to back, {} between foreign kernels",
+                            gain_text(entry->ratio_chained), gain_text(entry->ratio_foreign)),
+                ""});
+      continue;
+    }
+    const plan::Evidence evidence = chooser.evidence(problem);
+    const plan::PlanEntry* const best = chooser.best_kernel(problem);
+    const std::string choice = best != nullptr ? std::string(table.text(*best)) : "";
+    const bool is_trusted = evidence.verdict == plan::Evidence::Verdict::kTrusted;
+    const bool is_served = is_trusted && best != nullptr;
+    rows.add(
+        {shape_name(problem), is_served ? "policy" : "cublaslt", is_served ? choice : "",
+         is_trusted && best == nullptr ? "no kernel of the table is legal" : describe(evidence),
+         choice});
+  }
+  return rows;
+}
+
 Result<int> run(const ExplainOptions& options, const Session& session) {
   GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
   GEMMSMITH_TRY(const Target target, known_target(options.target));
   GEMMSMITH_TRY(const policy::PolicyFile file, policy::read_policy(options.policy));
+  if (!options.plans.empty()) {
+    GEMMSMITH_TRY(const Table rows, serving(problems, target, file.network, options.plans));
+    std::cout << rows.render(session.format);
+    return 0;
+  }
   Table table(
       {"shape", "chosen", "runner-up", "because of", "chosen's", "runner-up's", "effect %"});
-  for (const Problem& problem : problems) {
-    if (problem.is_empty()) continue;
-    GEMMSMITH_CHECK(explain(problem, target, file.network, options, session.format, table));
-  }
+  GEMMSMITH_TRY(const Sweep done, sweep(problems, [&](const Problem& problem) -> Result<void> {
+                  if (problem.is_empty()) return {};
+                  return explain(problem, target, file.network, options, session.format, table);
+                }));
   std::cout << table.render(session.format);
-  return 0;
+  return end(done, false);
 }
 
 }  // namespace
 
 Verb add_explain(CLI::App& parent, Session& session) {
   auto options = std::make_shared<ExplainOptions>();
-  CLI::App* app =
-      parent.add_subcommand("explain", "Why a policy prefers a config to the runner-up (no GPU)");
+  CLI::App* app = parent.add_subcommand(
+      "explain", "Why a policy prefers a config to the runner-up, or what it serves (no GPU)");
   app->footer(
       "Examples:\n"
       "  gemmsmith explain --mnk 64_4096_64 --policy data/policy/h200_f16_f32_tn.policy\n"
       "  gemmsmith explain --mnk 4096_4096_4096 --policy mine.policy \\\n"
       "                    --of sm90_ws:w2.m128.n256 --of cublaslt:a66.t23.s35.g3\n"
+      "  gemmsmith explain --mnk 96_3072_768 --policy mine.policy --plans mine.plans\n"
       "Sizes are shown as logarithms to base 2. An effect above 0 speaks for the chosen one; all "
       "of\n"
       "them together make the expected difference.");
@@ -116,6 +160,10 @@ Verb add_explain(CLI::App& parent, Session& session) {
   app->add_option("--target", options->target, "a100, h100 or h200 [h200]");
   app->add_option("--of", options->configs,
                   "Compare these configs only [the analytic ranker's front, ours]");
+  app->add_option("--plans", options->plans,
+                  "Say instead what serves each shape where this plan table and the policy are in "
+                  "use (gemmsmithSetPolicy)")
+      ->excludes("--of");
   add_output_options(*app, session);
   return {app, [options, &session] { return run(*options, session); }};
 }

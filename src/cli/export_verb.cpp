@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "cli/verb.h"
@@ -31,7 +32,19 @@ Result<std::string> plan_file(const std::string& named) {
                             : "several plan tables in GEMMSMITH_PLANS or the data folder's plans/");
 }
 
+// That files can be written into the folder, which need not be there yet.
+Result<void> check_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::path there = folder;
+  while (!fs::exists(there, error)) there = there.has_parent_path() ? there.parent_path() : ".";
+  if (!fs::is_directory(there, error))
+    return fail(ErrorCode::kEnvironment, "cannot make the folder {}: {} is no folder",
+                folder.string(), there.string());
+  return check_can_write(there / "exported");
+}
+
 Result<int> run(const ExportOptions& options, const Session& session) {
+  GEMMSMITH_CHECK(check_folder(options.out));
   GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
   GEMMSMITH_TRY(const std::string file, plan_file(options.plans));
   GEMMSMITH_TRY(const plan::PlanTable table, plan::PlanTable::open(file));

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "base/numbers.h"
 #include "base/statistics.h"
 #include "cli/l2_table.h"
 #include "policy/analytic_ranker.h"
@@ -15,7 +16,6 @@
 namespace gemmsmith::cli {
 namespace {
 
-constexpr double kMib = 1 << 20;
 constexpr double kSectorBytes = 32;
 
 double or_nan(const std::optional<double>& value) {

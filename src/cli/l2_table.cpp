@@ -3,13 +3,12 @@
 
 #include <algorithm>
 
+#include "base/numbers.h"
 #include "policy/l2_model.h"
 #include "policy/tile_orders.h"
 
 namespace gemmsmith::cli {
 namespace {
-
-constexpr double kMib = 1 << 20;
 
 void add_row(const Config& config, const Problem& problem, const policy::L2Traffic& traffic,
              Table& table) {

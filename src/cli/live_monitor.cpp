@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 
+#include "base/files.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "cli/decision_text.h"
@@ -35,6 +36,8 @@ class LineFile {
   static Result<LineFile> open(const std::string& path, std::ios::openmode mode) {
     LineFile file;
     if (path.empty()) return file;
+    if (is_unread_pipe(path))
+      return fail(ErrorCode::kEnvironment, "cannot write {}: a pipe that nobody reads", path);
     file.path_ = path;
     file.stream_.open(path, mode);
     GEMMSMITH_CHECK(file.check());

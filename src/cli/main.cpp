@@ -20,10 +20,6 @@ namespace gemmsmith::cli {
 namespace {
 
 Result<void> apply_log_level(const Session& session) {
-  if (session.quiet) {
-    set_log_level(LogLevel::kError);
-    return {};
-  }
   const std::string& level = session.settings.value("log_level");
   constexpr std::pair<const char*, LogLevel> kLevels[] = {{"off", LogLevel::kOff},
                                                           {"error", LogLevel::kError},
@@ -32,12 +28,21 @@ Result<void> apply_log_level(const Session& session) {
                                                           {"debug", LogLevel::kDebug}};
   for (const auto& [text, value] : kLevels)
     if (level == text) {
-      set_log_level(value);
+      set_log_level(session.quiet ? std::min(value, LogLevel::kError) : value);
       return {};
     }
   return fail(ErrorCode::kBadInput,
               "log_level = '{}' ({}): expected off, error, warning, info or debug", level,
               session.settings.at("log_level").origin);
+}
+
+// An empty variable of a script, most likely: that a flag was given must not be forgotten.
+Result<void> check_no_empty_value(const CLI::App& verb) {
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& value : option->results())
+      if (value.empty())
+        return fail(ErrorCode::kBadInput, "{}: its value is empty", option->get_name());
+  return {};
 }
 
 int report(const Error& error) {
@@ -95,6 +100,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  for (const Verb& verb : verbs)
+    if (auto given = check_no_empty_value(*verb.app); !given) return report(given.error());
   // The cache folder is found through the environment by every layer and by worker processes.
   if (const std::string& cache = session.settings.value("cache_dir"); !cache.empty())
     setenv("GEMMSMITH_CACHE_DIR", cache.c_str(), 1);

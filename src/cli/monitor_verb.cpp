@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "cli/live_monitor.h"
+#include "cli/number_options.h"
 #include "cli/verb.h"
 #include "monitor/engine.h"
 #include "monitor/series.h"
@@ -163,8 +164,7 @@ Verb add_monitor(CLI::App& parent, Session& session) {
       "  gemmsmith monitor --print-policy > mine.toml\n"
       "The series and the policy are described in docs/monitor.md.");
   app->add_option("--attach", options->attach, "GEMMSMITH_MONITOR of a process: watch it");
-  app->add_option("--interval-ms", options->interval_ms, "From look to look [100]")
-      ->check(whole_number_from(1));
+  add_whole_number(*app, "--interval-ms", options->interval_ms, "From look to look [100]", 1);
   app->add_option("--log", options->log, "Add each decision to a file, as a line of JSON");
   app->add_option("--record", options->record, "Write what was seen as a series, for --replay");
   app->add_option("--replay", options->replay, "Judge a recorded series instead: a dry run");

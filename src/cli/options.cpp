@@ -3,7 +3,7 @@
 #include <limits>
 #include <unordered_set>
 
-#include "base/numbers.h"
+#include "cli/number_options.h"
 #include "cli/verb.h"
 #include "problem/shape_list.h"
 
@@ -54,33 +54,14 @@ void add_setting_options(CLI::App& app, Session& session, const std::vector<std:
         [&session, name](const std::string& value) { session.settings.set_flag(name, value); },
         help_of(name) + " [" + default_of(session, name) + "]");
     if (name == "device") {
-      app.add_option_function<unsigned>(
-             "--gpu-device-id",
-             [&session](const unsigned& index) {
-               session.settings.set_flag("device", "cuda:" + std::to_string(index));
-             },
-             "N: the same as --device cuda:N")
+      add_whole_number(app, "--gpu-device-id", "N: the same as --device cuda:N", 0,
+                       std::numeric_limits<int>::max(),
+                       [&session](std::int64_t index) {
+                         session.settings.set_flag("device", "cuda:" + std::to_string(index));
+                       })
           ->excludes("--device");
     }
   }
-}
-
-CLI::Validator whole_number_from(std::int64_t least) {
-  return {[least](std::string& text) -> std::string {
-            const auto value = parse_int64(text);
-            if (value && *value >= least && *value <= std::numeric_limits<int>::max()) return {};
-            return fmt::format("'{}': expected a whole number of at least {}", text, least);
-          },
-          ""};
-}
-
-CLI::Validator number_from(double least) {
-  return {[least](std::string& text) -> std::string {
-            const auto value = parse_double(text);
-            if (value && *value >= least) return {};
-            return fmt::format("'{}': expected a number of at least {}", text, least);
-          },
-          ""};
 }
 
 void ProblemOptions::add_to(CLI::App& app) {
@@ -97,27 +78,30 @@ void ProblemOptions::add_to(CLI::App& app) {
                  "tn, nn, nt or tt; first letter t: A has k contiguous, second n: B has k "
                  "contiguous [" +
                      layout + "]");
-  app.add_option("--lda", lda, "Leading dimension of A in elements; 0: packed");
-  app.add_option("--ldb", ldb, "Leading dimension of B in elements; 0: packed");
-  app.add_option("--ldc", ldc, "Leading dimension of C in elements; 0: that of D");
-  app.add_option("--ldd", ldd, "Leading dimension of D in elements; 0: packed");
-  app.add_option("--batch", batch, "Products in one call [1]");
+  // Of 16-bit elements; of f32 ones half as many, which the problem is asked about.
+  constexpr std::int64_t kMostElems = (std::int64_t{1} << 39) - 1;
+  add_whole_number(app, "--lda", lda, "Leading dimension of A in elements; 0: packed", 0,
+                   kMostElems);
+  add_whole_number(app, "--ldb", ldb, "Leading dimension of B in elements; 0: packed", 0,
+                   kMostElems);
+  add_whole_number(app, "--ldc", ldc, "Leading dimension of C in elements; 0: that of D", 0,
+                   kMostElems);
+  add_whole_number(app, "--ldd", ldd, "Leading dimension of D in elements; 0: packed", 0,
+                   kMostElems);
+  add_whole_number(app, "--batch", batch, "Products in one call [1]", 0,
+                   std::numeric_limits<std::int32_t>::max());
   const auto add_stride = [&app](const std::string& flag, std::int64_t& stride, const char* of) {
-    app.add_option_function<std::int64_t>(
-           flag, [&stride](const std::int64_t& value) { stride = value; },
-           fmt::format("Elements from one {} of the batch to the next; not given: dense", of))
-        ->check([](const std::string& text) -> std::string {
-          const auto value = parse_int64(text);
-          if (value && *value >= 0) return {};
-          return fmt::format("'{}': expected a whole number of at least 0", text);
-        });
+    add_whole_number(
+        app, flag, stride,
+        fmt::format("Elements from one {} of the batch to the next; not given: dense", of), 0,
+        kMostElems);
   };
   add_stride("--stride-a", stride_a, "A (0: one A for all)");
   add_stride("--stride-b", stride_b, "B (0: one B for all)");
   add_stride("--stride-c", stride_c, "C (0: one C for all)");
   add_stride("--stride-d", stride_d, "D");
-  app.add_option("--alpha", alpha, "Factor of A * B [1]");
-  app.add_option("--beta", beta, "Factor of C [0]");
+  add_number(app, "--alpha", alpha, "Factor of A * B [1]");
+  add_number(app, "--beta", beta, "Factor of C [0]");
 }
 
 Result<Problem> ProblemOptions::defaults() const {

@@ -14,6 +14,7 @@
 #include "cli/bench_session.h"
 #include "cli/config_choice.h"
 #include "cli/l2_check.h"
+#include "cli/number_options.h"
 #include "cli/profile_table.h"
 #include "cli/sweep.h"
 #include "cli/verb.h"
@@ -256,13 +257,15 @@ Result<int> run_profile(const ProfileOptions& options, const std::vector<Problem
   return end(timed, bad > 0);
 }
 
+Table bare_table() { return Table({"shape", "config"}); }
+
 // Launches each config once between cuProfilerStart and cuProfilerStop and prints which.
 Result<int> run_bare(const ProfileOptions& options, const std::vector<Problem>& problems,
                      const Session& session) {
   GEMMSMITH_TRY(const BenchSettings settings, bench_settings(session));
   GEMMSMITH_TRY(const std::unique_ptr<Bench> bench,
                 open_bench(session.settings.value("device"), settings));
-  Table table({"shape", "config"});
+  Table table = bare_table();
   GEMMSMITH_TRY(const Sweep done, sweep(problems, [&](const Problem& problem) -> Result<void> {
                   GEMMSMITH_TRY(const std::vector<Config> configs,
                                 chosen(options, session, *bench, problem));
@@ -330,6 +333,10 @@ Result<int> run(ProfileOptions& options, const Session& session) {
   std::erase_if(problems, [](const Problem& p) { return p.is_empty() || p.k == 0; });
   if (problems.empty()) {
     talk("nothing to profile: every shape has a size of zero\n");
+    if (session.format != OutputFormat::kText)
+      std::cout << (options.bare ? bare_table().render(session.format)
+                    : options.l2 ? l2_pairs_table({}).render(session.format)
+                                 : render_profiles({}, session.format));
     return 0;
   }
   if (options.bare) return run_bare(options, problems, session);
@@ -357,10 +364,9 @@ Verb add_profile(CLI::App& parent, Session& session) {
                   "A CSV with columns shape and config: what to profile of each shape");
   app->add_option("--baseline", options->baseline,
                   "lt_tuned, lt_first, cublas_autotune, cublas or none [lt_tuned]");
-  app->add_option("--ranked", options->ranked, "Choose among the N best-ranked configs [8]")
-      ->check(whole_number_from(1));
-  app->add_option("--seconds", options->seconds, "Of running on for power and clocks [0.3]")
-      ->check(number_from(0));
+  add_whole_number(*app, "--ranked", options->ranked, "Choose among the N best-ranked configs [8]",
+                   1);
+  add_number(*app, "--seconds", options->seconds, "Of running on for power and clocks [0.3]", 0);
   app->add_flag("--full", options->full,
                 "More passes: exact SM throughput, spills, reasons of stalls");
   auto* l2 = app->add_flag("--l2", options->l2,

@@ -50,6 +50,9 @@ Result<report::ReportContext> context_of_recordings(const std::vector<std::strin
   for (const std::string& recording : recordings) {
     GEMMSMITH_TRY(const std::string sidecar, read_sidecar(recording));
     GEMMSMITH_TRY(const DeviceInfo device, device_from_sidecar(sidecar));
+    if (const auto checked = check_plausible(device); !checked)
+      return fail(ErrorCode::kBadInput, "{}: {}", sidecar_path(recording).string(),
+                  checked.error().what);
     if (!context.source.empty() && device.fingerprint() != context.device.fingerprint())
       return fail(ErrorCode::kBadInput,
                   "{} was measured on {}, {} on {}: report on them one by one", recording,
@@ -110,6 +113,7 @@ Result<int> write_page(const ReportOptions& options, const Material& material,
 }
 
 Result<int> run(const ReportOptions& options, const Session& session) {
+  if (!options.html.empty()) GEMMSMITH_CHECK(check_can_write(options.html));
   GEMMSMITH_TRY(const Material material, options.recordings.empty() ? read_stored(options, session)
                                                                     : read_recorded(options));
   GEMMSMITH_CHECK(go_on("reading the measurements"));

@@ -7,6 +7,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "cli/l2_table.h"
+#include "cli/number_options.h"
 #include "cli/sweep.h"
 #include "cli/vendor_check.h"
 #include "cli/verb.h"
@@ -285,8 +286,7 @@ Verb add_space(CLI::App& parent, Session& session) {
   app->add_option("--l2", options->l2,
                   "Predict CONFIG's L2 hits and memory traffic, and those of its other tile orders")
       ->excludes(why);
-  app->add_option("--limit", options->limit, "How many configs to list [20]")
-      ->check(whole_number_from(0));
+  add_whole_number(*app, "--limit", options->limit, "How many configs to list [20]", 0);
   app->add_flag("--kernels", options->kernels, "Compile-time parameters only: one line a kernel");
   app->add_flag("--presets", options->presets, "List the recommended presets");
   add_setting_options(*app, session, {"device"});

@@ -1,15 +1,19 @@
 // gemmsmith store: look into, move and ship what tuning kept.
+#include <cmath>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <vector>
 
+#include "base/files.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "cli/bench_session.h"
 #include "cli/counted_table.h"
 #include "cli/plan_table_making.h"
 #include "cli/store_reading.h"
 #include "cli/verb.h"
+#include "search/tuning.h"
 
 namespace gemmsmith::cli {
 namespace {
@@ -30,14 +34,22 @@ Result<int> show(const Store& store, OutputFormat format, const std::string& fin
     std::erase_if(winners,
                   [&](const StoredWinner& stored) { return stored.environment != environment; });
   }
+  // All figures are the plan's but for those of the follower, which serves instead of it right
+  // behind another kernel of ours.
   Table table({"shape", "type", "acc", "layout", "source", "config", "us", "ratio", "foreign_ratio",
-               "run", "note"});
+               "follower", "follower_us", "follower_ratio", "run", "note"});
   for (const StoredWinner& stored : winners) {
     const Winner& winner = stored.winner;
+    GEMMSMITH_CHECK(go_on("reading " + store.path().string()));
+    GEMMSMITH_TRY(const auto rows, store.measurements(stored.environment, winner.problem));
+    const auto follower = follower_of(winner, rows);
+    const double none = std::nan("");
     table.add({shape_name(winner.problem), name(winner.problem.type),
                name(winner.problem.accumulator), name(winner.problem.layout), name(winner.source),
                winner.config, Cell(winner.chained_us, 2), Cell(winner.chained_ratio, 3),
-               Cell(winner.foreign_ratio, 3), winner.run, winner.note});
+               Cell(winner.foreign_ratio, 3), follower ? follower->config : "",
+               Cell(follower ? follower->chained_us : none, 2),
+               Cell(follower ? follower->chained_ratio : none, 3), winner.run, winner.note});
   }
   std::cout << table.render(format);
   warn_of_damage(store);
@@ -89,6 +101,8 @@ Result<int> run(const StoreOptions& options, const Session& session) {
   if (takes_all && !options.device.empty())
     return fail(ErrorCode::kBadInput, "store {} takes every environment: leave out --environment",
                 options.action);
+  // Reading a large store, and compiling its winners, takes a while.
+  if (!writes) GEMMSMITH_CHECK(check_can_write(options.file));
   if (options.action == "export") {
     GEMMSMITH_CHECK(store.export_json_lines(options.file));
   } else if (options.action == "import") {
@@ -125,7 +139,11 @@ Verb add_store(CLI::App& parent, Session& session) {
       "  gemmsmith store import winners.jsonl --store fleet.db\n"
       "  gemmsmith store recording data/recordings/h200/mine.csv.zst\n"
       "  gemmsmith store plan-table h200.plans     one file for gemmsmithLoadPlanTable\n"
-      "  gemmsmith store plan-table new.plans --onto h200.plans   and what that one knew");
+      "  gemmsmith store plan-table new.plans --onto h200.plans   and what that one knew\n"
+      "show: config, us (back to back), ratio and foreign_ratio are the plan's. Right behind "
+      "another\n"
+      "kernel of ours its follower serves instead, where there is one: follower, follower_us and\n"
+      "follower_ratio, back to back.");
   app->add_option("action", options->action,
                   "show, counters, export, import, recording or plan-table")
       ->required()

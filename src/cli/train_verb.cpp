@@ -32,7 +32,7 @@ constexpr std::string_view kCurveHeader =
 Result<train::TrainConfig> config_of(const TrainOptions& options, const Session& session) {
   train::TrainConfig config;
   if (!options.config.empty()) {
-    GEMMSMITH_TRY(const std::string text, read_file(options.config));
+    GEMMSMITH_TRY(const std::string text, read_file(options.config, kMostSettingsBytes));
     GEMMSMITH_TRY(config, train::parse_train_config(text, options.config));
   }
   if (session.settings.at("seed").origin != "default") {
@@ -57,9 +57,10 @@ void print_quality(const train::Dataset& dataset, const train::HoldOut& hold_out
   std::vector<const train::Shape*> shapes;
   for (const train::Shape& shape : dataset.shapes)
     if (hold_out.holds(shape.problem)) shapes.push_back(&shape);
-  if (shapes.empty()) return;
+  if (shapes.empty() && format == OutputFormat::kText) return;
   Table table({"network", "measured", "of the recorded best", "5th percentile"});
   const auto add = [&](const char* name, const policy::Network& network) {
+    if (shapes.empty()) return;
     for (const train::Quality& found : train::quality(network, shapes, kBudgets))
       table.add({name, found.budget, Cell(found.mean, 4), Cell(found.low, 4)});
   };
@@ -68,7 +69,34 @@ void print_quality(const train::Dataset& dataset, const train::HoldOut& hold_out
   std::cout << table.render(format);
 }
 
+// Before hours of training: that each output can be written, to a file of its own.
+Result<void> check_outputs(const TrainOptions& options) {
+  const std::pair<const char*, const std::string&> outputs[] = {
+      {"--out", options.out}, {"--listwise-out", options.listwise_out}, {"--curve", options.curve}};
+  const std::pair<const char*, const std::string&> inputs[] = {{"--recording", options.recording},
+                                                               {"--config", options.config}};
+  for (std::size_t i = 0; i < std::size(outputs); ++i) {
+    const auto& [flag, file] = outputs[i];
+    if (file.empty()) continue;
+    const auto check_other = [&](const char* other_flag, const std::string& other) -> Result<void> {
+      std::error_code error;
+      const bool is_same = std::filesystem::equivalent(file, other, error) ||
+                           std::filesystem::path(file).lexically_normal() ==
+                               std::filesystem::path(other).lexically_normal();
+      if (other.empty() || !is_same || std::filesystem::is_character_file(file, error)) return {};
+      return fail(ErrorCode::kBadInput, "{} {} is {}'s file, too: name another", flag, file,
+                  other_flag);
+    };
+    for (std::size_t j = 0; j < i; ++j)
+      GEMMSMITH_CHECK(check_other(outputs[j].first, outputs[j].second));
+    for (const auto& [other_flag, other] : inputs) GEMMSMITH_CHECK(check_other(other_flag, other));
+    GEMMSMITH_CHECK(check_can_write(file, ErrorCode::kBadInput));
+  }
+  return {};
+}
+
 Result<int> run(const TrainOptions& options, const Session& session) {
+  GEMMSMITH_CHECK(check_outputs(options));
   GEMMSMITH_TRY(const train::TrainConfig config, config_of(options, session));
   GEMMSMITH_TRY(const train::HoldOut hold_out, train::HoldOut::parse(config.hold_out));
   GEMMSMITH_TRY(const std::string bytes, read_file(options.recording));

@@ -9,9 +9,10 @@
 #include "base/progress.h"
 #include "cli/bench_session.h"
 #include "cli/counted_table.h"
+#include "cli/number_options.h"
+#include "cli/recorded_scope.h"
 #include "cli/store_reading.h"
 #include "cli/verb.h"
-#include "device/recording.h"
 #include "measure/targets.h"
 #include "policy/policy_file.h"
 #include "report/scoreboard.h"
@@ -22,6 +23,9 @@
 
 namespace gemmsmith::cli {
 namespace {
+
+// Far above any space; four times as many are ranked.
+constexpr int kMostBudget = 1 << 24;
 
 struct TuneOptions {
   ProblemOptions problem;
@@ -43,11 +47,10 @@ std::string join(const std::vector<std::string>& words) {
 // A recording offers only what it has: its own configs, in the analytic ranker's spirit of a fixed
 // list, so that every strategy searches the recorded space.
 Result<std::function<std::vector<Config>(const Problem&)>> recorded_candidates(
-    const std::string& device) {
-  GEMMSMITH_TRY(const std::vector<Measurement> rows,
-                read_recording(device.substr(std::string("recorded:").size())));
+    const RecordedDevice& recording) {
   auto by_problem = std::make_shared<std::map<std::string, std::vector<Config>>>();
-  for (const Measurement& row : rows) {
+  for (const Measurement& row : recording.rows()) {
+    GEMMSMITH_CHECK(go_on("reading the recording"));
     if (row.kind != Kind::kKernel || row.stage != Stage::kScreen) continue;
     // The semi-final's rows are of the same configs.
     if (row.setting != Setting::kChained) continue;
@@ -74,6 +77,12 @@ void take_policy(const std::string& path, TunerOptions& tuner) {
   tuner.strategy = "policy";
 }
 
+// What each figure of a row belongs to; --help says it in the same words.
+constexpr const char* kFollowerWords =
+    "A plan serves everywhere but right behind another kernel of ours, where its follower does, if "
+    "it\nhas one. us and the ratios are back to back: the follower's where there is one, else the "
+    "plan's;\n'between foreign' (between foreign kernels) is the plan's.";
+
 Result<void> print_results(const Store& store, const Environment& environment,
                            const std::vector<Problem>& problems, bool scoreboard,
                            OutputFormat format) {
@@ -95,7 +104,7 @@ Result<void> print_results(const Store& store, const Environment& environment,
     return {};
   }
   if (!scoreboard) {
-    Table table({"shape", "served by", "us", "vs lt_tuned", "between foreign", "vs lt_first",
+    Table table({"shape", "plan", "follower", "us", "vs lt_tuned", "between foreign", "vs lt_first",
                  "vs cublas", "vs autotune"});
     for (const report::ShapeLine& line : board.shapes) {
       const auto baseline = [&](Kind kind) {
@@ -105,22 +114,28 @@ Result<void> print_results(const Store& store, const Environment& environment,
       };
       table.add({shape_name(line.problem),
                  line.served_kind == Kind::kLtTuned ? "lt_tuned" : line.served.config,
-                 Cell(line.served.chained_us, 2), Cell(line.served.chained, 3),
+                 line.follower, Cell(line.served.chained_us, 2), Cell(line.served.chained, 3),
                  Cell(line.served.foreign, 3), Cell(baseline(Kind::kLtFirst), 3),
                  Cell(baseline(Kind::kCublas), 3), Cell(baseline(Kind::kCublasAutotune), 3)});
     }
-    std::cout << table.render(OutputFormat::kText) << "\n";
+    std::cout << table.render(OutputFormat::kText) << "\n" << kFollowerWords << "\n\n";
   }
   std::cout << report::to_text(board);
   return {};
+}
+
+Table dry_run_table() { return Table({"shape", "our configs", "vendor configs"}); }
+
+Table predictions_table() {
+  return Table({"shape", "config", "predicted us", "from", "to", "between foreign us",
+                "lt_tuned predicted us", "ratio", "ratio from", "ratio to"});
 }
 
 // The best that a model predicts for each shape, with the interval that holds 95 % of what the same
 // model predicts of a card that was measured.
 Result<void> print_predictions(const Store& store, const Environment& environment,
                                const std::vector<Problem>& problems, OutputFormat format) {
-  Table table({"shape", "config", "predicted us", "from", "to", "between foreign us",
-               "lt_tuned predicted us", "ratio", "ratio from", "ratio to"});
+  Table table = predictions_table();
   for (const Problem& problem : problems) {
     GEMMSMITH_TRY(const std::vector<StoredMeasurement> stored,
                   store.measurements(environment, problem));
@@ -201,6 +216,19 @@ Result<void> check_counting(const TuneOptions& options, const CountedView& view,
   return {};
 }
 
+bool is_model(const std::string& device) { return !is_gpu(device) && !is_recorded(device); }
+
+// Machines get the document that they would get of any shape, without one.
+void print_nothing(const TuneOptions& options, const Session& session) {
+  if (session.format == OutputFormat::kText) return;
+  if (options.dry_run)
+    std::cout << dry_run_table().render(session.format);
+  else if (is_model(session.settings.value("device")))
+    std::cout << predictions_table().render(session.format);
+  else
+    std::cout << (session.format == OutputFormat::kJson ? report::to_json({}) : report::to_csv({}));
+}
+
 Result<int> run(const TuneOptions& options, const Session& session) {
   GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
   std::vector<Problem> work;
@@ -208,6 +236,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
     if (!problem.is_empty() && problem.k > 0) work.push_back(problem);
   if (work.empty()) {
     talk("nothing to tune: every shape has a size of zero\n");
+    print_nothing(options, session);
     return 0;
   }
   TunerOptions tuner = options.tuner;
@@ -221,14 +250,11 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   const std::string& device = session.settings.value("device");
   GEMMSMITH_TRY(const CountedView view, counted_view(options.counted));
   GEMMSMITH_CHECK(check_counting(options, view, device));
-  if (is_recorded(device)) {
-    GEMMSMITH_TRY(tuner.candidates, recorded_candidates(device));
-  }
   SearchSpace nothing;
   nothing.policy = tuner.policy;
   GEMMSMITH_CHECK(make_strategy(tuner.strategy, nothing, 0));
   if (options.dry_run) {
-    Table table({"shape", "our configs", "vendor configs"});
+    Table table = dry_run_table();
     for (const Problem& problem : work)
       table.add({shape_name(problem), tuner.budget, tuner.vendor_budget});
     std::cout << table.render(session.format);
@@ -239,10 +265,14 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   GEMMSMITH_TRY(Store store, Store::open(path, Store::Mode::kReadWrite));
   GEMMSMITH_TRY(const BenchSettings settings, bench_settings(session));
   GEMMSMITH_TRY(std::unique_ptr<Bench> bench, open_bench(device, settings));
+  if (const RecordedDevice* recording = recording_of(*bench)) {
+    GEMMSMITH_TRY(tuner.candidates, recorded_candidates(*recording));
+  }
   if (is_gpu(device)) {
     const Target& target = bench->device().target;
     GEMMSMITH_TRY(const std::string architecture, compile_architecture(target.compute_capability));
     const std::vector<KernelRequest> requests = kernels_to_prepare(work, target, tuner);
+    GEMMSMITH_CHECK(go_on("choosing the kernels to compile"));
     GEMMSMITH_TRY(auto compiled, compile_ahead(session, requests, architecture));
     tuner.kernel_hash = kernel_identities(std::move(compiled), architecture);
   }
@@ -262,8 +292,10 @@ Result<int> run(const TuneOptions& options, const Session& session) {
     for (const ProblemOutcome& outcome : summary.problems)
       if (outcome.outcome == Outcome::kFailed) {
         ++failed;
-        talk("failed: {}: {}\n  repeat with: {}\n", describe(outcome.problem), outcome.error,
-             repeat_line(session, "tune", outcome.problem));
+        // Most errors begin with the problem that they are about.
+        const std::string problem = describe(outcome.problem) + ": ";
+        talk("failed: {}{}\n  repeat with: {}\n", outcome.error.starts_with(problem) ? "" : problem,
+             outcome.error, repeat_line(session, "tune", outcome.problem));
       } else if (outcome.outcome == Outcome::kBusy) {
         std::erase(to_print, outcome.problem);
         talk("busy: {}: another process is tuning it\n", describe(outcome.problem));
@@ -271,8 +303,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   }
   const Environment environment = environment_of(*bench);
   bench.reset();  // the re-test is to run in a fresh process, alone on the device
-  const bool is_model = !is_gpu(device) && !is_recorded(device);
-  if (!options.no_retest && !interrupted_run && !is_model) {
+  if (!options.no_retest && !interrupted_run && !is_model(device)) {
     const auto make_bench = [&](int pairs_factor) {
       BenchSettings fresh = settings;
       fresh.final_pairs *= pairs_factor;
@@ -295,7 +326,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
                   count_after_tuning(make_bench, store, environment, work, tuner, session));
     interrupted_run = summary.interrupted;
   }
-  if (is_model) {
+  if (is_model(device)) {
     GEMMSMITH_CHECK(print_predictions(store, environment, to_print, session.format));
   } else {
     GEMMSMITH_CHECK(
@@ -324,20 +355,22 @@ Verb add_tune(CLI::App& parent, Session& session) {
       "  gemmsmith tune --device recorded:data/recordings/h200/grid1000_f16_f32_tn.csv.zst \\\n"
       "                 --shapes data/shapes/demo.csv --store demo.db      (no GPU needed)\n"
       "  gemmsmith tune --device model:a100 --mnk 4096_4096_4096 --store a100.db   (predicted)\n"
-      "Stopped at any time, the same command goes on where it stopped.");
+      "Stopped at any time, the same command goes on where it stopped.\n" +
+      std::string(kFollowerWords) +
+      "\n--csv and --json: served_config and served.config are the plan's, served_follower and\n"
+      "served.follower the follower's; served_foreign and served.foreign are the plan's figures.");
   options->problem.add_to(*app);
   app->add_option("--strategy", options->tuner.strategy,
                   "random, evolutionary or ranked [evolutionary]");
   app->add_option("--policy", options->policy,
                   "A trained policy (gemmsmith train) that chooses what is measured, ours and "
                   "cuBLASLt's together; instead of --strategy");
-  app->add_option("--budget", options->tuner.budget, "Our configs measured for each shape [40]")
-      ->check(whole_number_from(0));
-  app->add_option("--vendor-budget", options->tuner.vendor_budget,
-                  "cuBLASLt configs measured for each shape [24]")
-      ->check(whole_number_from(0));
-  app->add_option("--finalists", options->tuner.finalists, "Of our configs, paired in full [2]")
-      ->check(whole_number_from(1));
+  add_whole_number(*app, "--budget", options->tuner.budget,
+                   "Our configs measured for each shape [40]", 0, kMostBudget);
+  add_whole_number(*app, "--vendor-budget", options->tuner.vendor_budget,
+                   "cuBLASLt configs measured for each shape [24]", 0, kMostBudget);
+  add_whole_number(*app, "--finalists", options->tuner.finalists,
+                   "Of our configs, paired in full [2]", 1);
   app->add_flag("--compiler-knobs", options->tuner.compiler_knobs,
                 "Also try the compiler's knobs (register usage level, maxrregcount) on the best of "
                 "ours: about 15 more kernels to compile for each shape");

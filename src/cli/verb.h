@@ -37,10 +37,6 @@ void add_output_options(CLI::App& app, Session& session);
 // --gpu-device-id N, another spelling of --device cuda:N.
 void add_setting_options(CLI::App& app, Session& session, const std::vector<std::string>& names);
 
-// What a flag's number must be; the refusal names the rule and what was found.
-CLI::Validator whole_number_from(std::int64_t least);
-CLI::Validator number_from(double least);
-
 // --mnk, --shapes and the fields of a problem.
 struct ProblemOptions {
   std::vector<std::string> mnk;

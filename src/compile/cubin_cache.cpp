@@ -161,7 +161,10 @@ std::optional<CompiledKernel> CubinCache::find(const std::string& hash) const {
 
 void CubinCache::put(const CompiledKernel& kernel) {
   const std::string bytes = encode(kernel);
-  const auto written = write_file_atomic(path_of(kernel.hash), bytes);
+  const fs::path path = path_of(kernel.hash);
+  // A pipe or a device would be written through, and waited for.
+  if (!check_is_regular(path)) ::unlink(path.c_str());
+  const auto written = write_file_atomic(path, bytes);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!written) return warn_once(written.error().what);
   if (bytes_ < 0)

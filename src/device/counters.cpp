@@ -19,6 +19,8 @@ constexpr std::array<CounterRow, kCounterCount> kTable = {{
      Merge::kSum, kStandard, "cycles in which an SM had work, over all SMs"},
     {Counter::kElapsedCycles, "sm_elapsed_cycles", "sm__cycles_elapsed.sum",
      "sm__cycles_elapsed.sum", Merge::kSum, kStandard, "cycles of the kernels, over all SMs"},
+    {Counter::kSpanCycles, "sm_span_cycles", "sm__cycles_active.max", "sm__cycles_active.max",
+     Merge::kSum, kStandard, "cycles in which the SM that had work for longest had it"},
     {Counter::kCtas, "ctas", "sm__ctas_launched.sum", "sm__ctas_launched.sum", Merge::kSum,
      kStandard, "thread blocks launched"},
     {Counter::kTensorPercent, "tensor_pct",
@@ -174,27 +176,20 @@ std::vector<std::vector<double>> without_launch(std::span<const CounterRow* cons
                                                 std::vector<std::vector<double>> kernels,
                                                 const std::vector<double>& empty, int sm_count) {
   const auto elapsed = index_of(rows, Counter::kElapsedCycles);
-  const auto active = index_of(rows, Counter::kActiveCycles);
-  const auto ctas = index_of(rows, Counter::kCtas);
+  const auto span = index_of(rows, Counter::kSpanCycles);
   const auto time = index_of(rows, Counter::kTimeNs);
-  if (!elapsed || !active || !ctas || !time || !(empty[*time] > 0)) return kernels;
+  if (!elapsed || !span || !time || !(empty[*time] > 0)) return kernels;
   for (std::vector<double>& kernel : kernels) {
-    if (!(kernel[*time] > 0) || !(kernel[*elapsed] > 0)) continue;
-    // Sums over all SMs. Where only some had work, each of those had it for as long as the kernel
-    // ran.
-    const double sums = kernel[*elapsed];
-    const double busy_sms = std::clamp(kernel[*ctas], 1.0, static_cast<double>(sm_count));
-    const double least = kernel[*active] * sm_count / busy_sms;
-    const double launch = std::max(0.0, empty[*elapsed] - empty[*active]);
-    const double left = std::min(sums, std::max(sums - launch, least));
-    const double share_left = left / sums;
+    if (!(kernel[*span] > 0) || !(kernel[*elapsed] > 0)) continue;
+    const double left = kernel[*span] * sm_count;
+    const double share_left = std::min(1.0, left / kernel[*elapsed]);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (counts_traffic(rows[i]->counter))
         kernel[i] = std::max(0.0, kernel[i] - empty[i]);
       else if (rows[i]->merge == Merge::kByTime)
         kernel[i] /= share_left;
     }
-    kernel[*elapsed] = left;
+    kernel[*elapsed] *= share_left;
     kernel[*time] *= share_left;
   }
   return kernels;

@@ -19,6 +19,7 @@ enum class Counter {
   kTimeNs,
   kActiveCycles,  // summed over SMs, as the next
   kElapsedCycles,
+  kSpanCycles,  // of the SM that had work for longest
   kCtas,
   kTensorPercent,
   kIssuePercent,
@@ -93,12 +94,14 @@ struct CounterValues {
   bool operator==(const CounterValues&) const = default;
 };
 
-// What a launch costs, whatever it launches, taken out of the kernels' figures. `empty`: what the
-// same profiler counted of an empty kernel. A profiler's window opens before the kernel begins:
-// 5000 cycles on an H200 where a kernel of 4 us has 7000 of its own, and traffic of the launch
-// itself. Of each kernel these are taken off, its time and shares of a peak follow; what remains is
-// never less than the time for which its SMs had work. Without cycles in `rows`, or where the empty
-// kernel was not counted, nothing changes.
+// What a launch costs, whatever it launches, taken out of the kernels' figures.
+//
+// A profiler's window opens when the host begins to launch: 5000 cycles before the first CTA on an
+// H200, where a kernel of 4 us has 7000 of its own, and how many depends on the profiler. So the
+// time of a kernel is that of the SM that had work for longest, and shares of a peak follow.
+// `empty` is what the same profiler counted of an empty kernel: that traffic is the launch's own
+// and is taken off each kernel's. Without cycles in `rows`, or where the empty kernel was not
+// counted, nothing changes.
 std::vector<std::vector<double>> without_launch(std::span<const CounterRow* const> rows,
                                                 std::vector<std::vector<double>> kernels,
                                                 const std::vector<double>& empty, int sm_count);

@@ -16,6 +16,8 @@ struct DeviceInfo {
   std::string cublas_version;    // "13.1.0", as the library says
   std::string compiler_version;  // "nvrtc 13.0"
 
+  // "NVIDIA H200, 132 SMs, sm_90": equal where the same kernels win.
+  std::string kind() const;
   // "NVIDIA H200, 132 SMs, sm_90, driver 580.159.04, cublas 13.1.0, nvrtc 13.0": equal for
   // interchangeable results.
   std::string fingerprint() const;

@@ -1,6 +1,12 @@
 #include "device/device_json.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
+
+#include "base/strict_json.h"
 
 namespace gemmsmith {
 namespace {
@@ -30,8 +36,28 @@ template <class Field>
 bool has_type(const json& value, const Field&) {
   if constexpr (std::is_same_v<Field, std::string>) return value.is_string();
   if constexpr (std::is_same_v<Field, double>) return value.is_number();
-  if constexpr (std::is_integral_v<Field>) return value.is_number_integer();
+  if constexpr (std::is_integral_v<Field>) {
+    // Converting another one would change it without a word.
+    if (value.is_number_unsigned())
+      return value.get<std::uint64_t>() <=
+             static_cast<std::uint64_t>(std::numeric_limits<Field>::max());
+    return value.is_number_integer() &&
+           value.get<std::int64_t>() >= std::numeric_limits<Field>::min();
+  }
 }
+
+// What no GPU is below or above; generous, as cards that are not known yet are to pass.
+struct Range {
+  std::string_view member;
+  double least, most;
+};
+constexpr Range kRanges[] = {
+    {"compute_capability", 50, 1000},          {"sm_count", 1, 4096},
+    {"l2_bytes", 1 << 16, 1LL << 36},          {"shared_bytes_per_block", 1 << 14, 1 << 26},
+    {"shared_bytes_per_sm", 1 << 14, 1 << 26}, {"registers_per_sm", 1 << 12, 1 << 24},
+    {"max_threads_per_sm", 256, 1 << 16},      {"sm_clock_mhz", 100, 20000},
+    {"memory_bytes_per_s", 1e9, 1e15},         {"cuda_version", 0, 1000000},
+};
 
 Result<DeviceInfo> from_object(const json& object) {
   if (!object.is_object()) return fail(ErrorCode::kBadInput, "device: expected a JSON object");
@@ -58,12 +84,28 @@ std::string device_to_json(const DeviceInfo& info) {
   return object.dump();
 }
 
+Result<void> check_plausible(const DeviceInfo& info) {
+  Result<void> result;
+  for_each_member(info, [&](std::string_view member, const auto& field) {
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(field)>>) {
+      const auto range = std::find_if(std::begin(kRanges), std::end(kRanges),
+                                      [&](const Range& r) { return r.member == member; });
+      const auto value = static_cast<double>(field);
+      if (range == std::end(kRanges) || (value >= range->least && value <= range->most)) return;
+      if (result)
+        result = fail(ErrorCode::kBadInput, "device: {} = {}: expected {} to {}", member, field,
+                      range->least, range->most);
+    }
+  });
+  return result;
+}
+
 Result<DeviceInfo> device_from_json(std::string_view text) {
   return from_object(json::parse(text, nullptr, /*allow_exceptions=*/false));
 }
 
 Result<DeviceInfo> device_from_sidecar(std::string_view text) {
-  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  GEMMSMITH_TRY(const json object, parse_json(text));
   if (!object.is_object()) return fail(ErrorCode::kBadInput, "not a JSON object");
   const auto device = object.find("device");
   if (device == object.end()) return fail(ErrorCode::kBadInput, "no member 'device'");

@@ -18,6 +18,10 @@ std::string device_to_json(const DeviceInfo& info);
 // are ignored.
 Result<DeviceInfo> device_from_json(std::string_view json);
 
+// That each figure may be a GPU's, for devices that a file describes: times are predicted and
+// rejected by them. Errors (kBadInput) name the member, its value and the range.
+Result<void> check_plausible(const DeviceInfo& info);
+
 // The "device" member of a larger object, such as a sidecar.
 Result<DeviceInfo> device_from_sidecar(std::string_view json);
 

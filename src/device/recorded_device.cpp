@@ -1,6 +1,7 @@
 #include "device/recorded_device.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 #include "base/statistics.h"
@@ -24,6 +25,15 @@ bool is_recordable(const Problem& problem) {
          problem.stride_d == default_stride_d(problem) && problem.alpha == 1 && problem.beta == 0;
 }
 
+// How many times larger or smaller, over all sizes together.
+double distance(const Problem& a, const Problem& b) {
+  const auto apart = [](std::int64_t x, std::int64_t y) {
+    return std::abs(std::log(static_cast<double>(std::max<std::int64_t>(x, 1)) /
+                             static_cast<double>(std::max<std::int64_t>(y, 1))));
+  };
+  return apart(a.m, b.m) + apart(a.n, b.n) + apart(a.k, b.k) + apart(a.batch, b.batch);
+}
+
 }  // namespace
 
 Result<RecordedDevice> RecordedDevice::open(const std::filesystem::path& path) {
@@ -36,6 +46,8 @@ Result<RecordedDevice> RecordedDevice::open(const std::filesystem::path& path) {
   if (!info)
     return fail(ErrorCode::kBadInput, "{}: {}; it must say which device was recorded",
                 sidecar_path(path).string(), info.error().what);
+  if (const auto checked = check_plausible(*info); !checked)
+    return fail(ErrorCode::kBadInput, "{}: {}", sidecar_path(path).string(), checked.error().what);
   return from_rows(std::move(rows), std::move(*info), std::move(sidecar));
 }
 
@@ -65,6 +77,49 @@ const std::vector<std::size_t>* RecordedDevice::rows_of(const Problem& problem) 
   if (!is_recordable(problem)) return nullptr;
   const auto found = rows_by_problem_.find(key_of(problem));
   return found == rows_by_problem_.end() ? nullptr : &found->second;
+}
+
+std::vector<Measurement> RecordedDevice::rows(const Problem& problem, Stage stage) const {
+  std::vector<Measurement> found;
+  if (const std::vector<std::size_t>* places = rows_of(problem))
+    for (const std::size_t i : *places)
+      if (rows_[i].stage == stage) found.push_back(rows_[i]);
+  return found;
+}
+
+Result<void> RecordedDevice::check_has(const Problem& problem) const {
+  if (holds(problem)) return {};
+  const std::vector<Problem> held = problems();
+  std::vector<Signature> signatures;
+  std::vector<std::pair<double, std::size_t>> near;  // by distance
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const Signature signature = signature_of(held[i]);
+    if (std::find(signatures.begin(), signatures.end(), signature) == signatures.end())
+      signatures.push_back(signature);
+    if (signature == signature_of(problem)) near.emplace_back(distance(problem, held[i]), i);
+  }
+  const std::string shapes = held.size() == 1 ? "one shape" : fmt::format("{} shapes", held.size());
+  std::string of;
+  for (const Signature& signature : signatures)
+    of += (of.empty() ? "" : ", ") + describe(signature);
+  if (!is_recordable(problem))
+    return fail(
+        ErrorCode::kUnsupported,
+        "{}: a recording holds packed matrices with alpha 1 and beta 0 only; this one holds "
+        "{} of {}",
+        describe(problem), shapes, of);
+  if (near.empty())
+    return fail(ErrorCode::kUnsupported, "{}: the recording holds none of its kind, only {} of {}",
+                describe(problem), shapes, of);
+  constexpr std::size_t kMostNamed = 3;
+  const std::size_t count = std::min(near.size(), kMostNamed);
+  std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
+  std::string names;
+  for (std::size_t i = 0; i < count; ++i)
+    names += (i == 0 ? "" : ", ") + shape_name(held[near[i].second]);
+  return fail(ErrorCode::kUnsupported,
+              "{}: the recording does not hold this shape, but {} of {}; nearest: {}",
+              describe(problem), shapes, of, names);
 }
 
 std::vector<std::string_view> RecordedDevice::configs(const Problem& problem, Kind kind,

@@ -29,9 +29,15 @@ class RecordedDevice {
   const DeviceInfo& info() const { return info_; }
   const std::string& sidecar() const { return sidecar_; }  // JSON text
   const std::vector<Measurement>& rows() const { return rows_; }
+  std::vector<Measurement> rows(const Problem& problem, Stage stage) const;
 
   // In the order of their first row.
   std::vector<Problem> problems() const;
+  bool holds(const Problem& problem) const { return rows_of(problem) != nullptr; }
+  // Whether the recording has rows of the problem. The error (kUnsupported) says what it holds
+  // instead: how many shapes, of which types and layouts, and those nearest in size of the
+  // problem's own.
+  Result<void> check_has(const Problem& problem) const;
   // Distinct config texts of a kind with a row of this stage and setting, in the order of the rows.
   // Empty for a problem without records.
   std::vector<std::string_view> configs(const Problem& problem, Kind kind, Stage stage,

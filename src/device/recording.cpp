@@ -271,12 +271,37 @@ Result<std::vector<Measurement>> read_recording(const std::filesystem::path& pat
   return parse_recording(text, path.string());
 }
 
-Result<void> write_recording(const std::filesystem::path& path, std::span<const Measurement> rows) {
+namespace {
+
+Result<StagedFile> stage_recording(const std::filesystem::path& path,
+                                   std::span<const Measurement> rows) {
   GEMMSMITH_TRY(std::string text, format_recording(rows));
   if (is_compressed(path)) {
     GEMMSMITH_TRY(text, zstd_compress(text));
   }
-  return write_file_atomic(path, text);
+  return StagedFile::write(path, text);
+}
+
+}  // namespace
+
+Result<void> write_recording(const std::filesystem::path& path, std::span<const Measurement> rows) {
+  GEMMSMITH_TRY(StagedFile recording, stage_recording(path, rows));
+  return recording.commit();
+}
+
+Result<void> write_recording(const std::filesystem::path& path, std::span<const Measurement> rows,
+                             std::string_view sidecar) {
+  GEMMSMITH_TRY(StagedFile recording, stage_recording(path, rows));
+  GEMMSMITH_TRY(StagedFile described, StagedFile::write(sidecar_path(path), sidecar));
+  GEMMSMITH_CHECK(go_on("writing " + path.string()));
+  GEMMSMITH_CHECK(recording.commit());
+  return described.commit();
+}
+
+std::filesystem::path other_recording(const std::filesystem::path& recording) {
+  std::filesystem::path path = recording;
+  if (is_compressed(path)) return path.replace_extension();
+  return path += ".zst";
 }
 
 std::filesystem::path sidecar_path(const std::filesystem::path& recording) {
@@ -287,10 +312,6 @@ std::filesystem::path sidecar_path(const std::filesystem::path& recording) {
 
 Result<std::string> read_sidecar(const std::filesystem::path& recording) {
   return read_file(sidecar_path(recording));
-}
-
-Result<void> write_sidecar(const std::filesystem::path& recording, std::string_view json) {
-  return write_file_atomic(sidecar_path(recording), json);
 }
 
 }  // namespace gemmsmith

@@ -28,10 +28,14 @@ Result<std::string> format_recording(std::span<const Measurement> rows);
 // a directory, damaged compression and bad rows apart.
 Result<std::vector<Measurement>> read_recording(const std::filesystem::path& path);
 Result<void> write_recording(const std::filesystem::path& path, std::span<const Measurement> rows);
+// With its sidecar (JSON): both or, where one of them cannot be written, neither.
+Result<void> write_recording(const std::filesystem::path& path, std::span<const Measurement> rows,
+                             std::string_view sidecar);
 
+// "grid.csv" <-> "grid.csv.zst": the one that has the same sidecar.
+std::filesystem::path other_recording(const std::filesystem::path& recording);
 // "grid.csv.zst" -> "grid.json"
 std::filesystem::path sidecar_path(const std::filesystem::path& recording);
 Result<std::string> read_sidecar(const std::filesystem::path& recording);
-Result<void> write_sidecar(const std::filesystem::path& recording, std::string_view json);
 
 }  // namespace gemmsmith

@@ -25,6 +25,7 @@ Measurement RecordedBench::replayed(const Measurement& row) {
 }
 
 Result<std::vector<Measurement>> RecordedBench::baselines(const Problem& problem) {
+  GEMMSMITH_CHECK(device_.check_has(problem));
   std::vector<Measurement> rows;
   for (const Kind kind : {Kind::kCublas, Kind::kCublasAutotune, Kind::kLtFirst, Kind::kLtTuned}) {
     const Measurement* const row =
@@ -62,7 +63,8 @@ Measurement RecordedBench::answer(const Problem& problem, const Config& config, 
   refused.status = Status::kLaunch;
   refused.setting = setting;
   refused.stage = stage;
-  refused.detail = "no record";
+  const auto has = device_.check_has(problem);
+  refused.detail = has ? "no record" : "no record: " + has.error().what;
   return refused;
 }
 

@@ -16,8 +16,10 @@ class RecordedBench : public Bench {
  public:
   RecordedBench(RecordedDevice device, const BenchSettings& settings);
 
+  const RecordedDevice& recording() const { return device_; }
   const DeviceInfo& device() const override { return device_.info(); }
-  // kUnsupported where the recording lacks a baseline of the problem.
+  // kUnsupported where the recording lacks the problem (RecordedDevice::check_has) or a baseline of
+  // it.
   Result<std::vector<Measurement>> baselines(const Problem& problem) override;
   Result<std::vector<Config>> vendor_configs(const Problem& problem, int limit) override;
   Result<std::vector<Measurement>> screen(const Problem& problem, std::span<const Config> configs,

@@ -16,4 +16,8 @@ bool Baseline::add(double latency_us) {
   return true;
 }
 
+double latency_ratio(double latency_us, double promised_us) {
+  return std::max(std::min(latency_us, promised_us), latency_us - kEventsWanderUs) / promised_us;
+}
+
 }  // namespace gemmsmith::monitor

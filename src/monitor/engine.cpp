@@ -86,8 +86,8 @@ Serving Engine::serving(const Problem& problem) const {
 
 const Serving* Engine::left(const Problem& problem) const {
   const auto found = watches_.find(describe(problem));
-  if (found == watches_.end() || found->second.steps.empty()) return nullptr;
-  return &found->second.steps.back().before;
+  if (found == watches_.end() || !found->second.left) return nullptr;
+  return &found->second.left->plan;
 }
 
 Decision Engine::decision(const Watch& watch, const Sample& sample, std::size_t rule,
@@ -111,7 +111,7 @@ std::optional<Decision> Engine::judge(const Sample& sample) {
   if (found == watches_.end()) return std::nullopt;
   Watch& watch = found->second;
   if (sample.of_left) {
-    watch.is_probed = !watch.steps.empty();
+    watch.is_probed = watch.left.has_value();
     return watch.is_probed ? go_back(watch, sample) : std::nullopt;
   }
   if (watch.since_return >= 0 && ++watch.since_return > watch.forgive_after) {
@@ -187,13 +187,15 @@ std::optional<Decision> Engine::leave(Watch& watch, const Sample& sample, std::s
       d.reason += fmt::format("; the return was too early, the next waits {} samples",
                               by.return_after * watch.patience);
     }
-    watch.steps.push_back({rule, watch.now});
+    if (!watch.left) {
+      watch.left = Left{rule, watch.now};
+      watch.is_probed = false;
+    }
     watch.now = *next;
     if (watch.now) watch.tried.push_back(*watch.now);
     std::fill(watch.bad.begin(), watch.bad.end(), 0);
     std::fill(watch.free.begin(), watch.free.end(), 0);
     watch.good = 0;
-    watch.is_probed = false;
     watch.since_return = -1;
     watch.said_hold = false;
     return d;
@@ -202,28 +204,28 @@ std::optional<Decision> Engine::leave(Watch& watch, const Sample& sample, std::s
 }
 
 std::optional<Decision> Engine::go_back(Watch& watch, const Sample& sample) {
-  if (watch.steps.empty()) {
+  if (!watch.left) {
     if (std::all_of(watch.bad.begin(), watch.bad.end(), [](int n) { return n == 0; }))
       watch.said_hold = false;
     return std::nullopt;
   }
-  const Step& last = watch.steps.back();
-  const Rule& rule = policy_.rules[last.rule];
+  const std::size_t by = watch.left->rule;
+  const Rule& rule = policy_.rules[by];
   const std::optional<double>& value = sample.values[rule.metric];
   if (!value) return std::nullopt;
   watch.good = rule.is_good(*value) ? watch.good + 1 : 0;
   if (watch.good < rule.return_after * watch.patience) return std::nullopt;
-  Decision d = decision(watch, sample, last.rule, Verb::kReturn);
+  Decision d = decision(watch, sample, by, Verb::kReturn);
   d.samples = watch.good;
   d.threshold = rule.return_at;
   d.action = "return";
-  d.to = last.before;
+  d.to = watch.left->plan;
   d.reason = fmt::format("{} was {} {:g} in {} samples, last {:.4g}", d.metric,
                          rule.above ? "at most" : "at least", rule.return_at, d.samples, d.value);
-  watch.now = last.before;
-  watch.steps.pop_back();
-  // What was tried on the way may be tried again, in the same order.
-  if (watch.steps.empty() && watch.now) watch.tried = {*watch.now};
+  watch.now = watch.left->plan;
+  watch.left.reset();
+  // What was tried may be tried again, in the same order.
+  watch.tried = {*watch.now};
   watch.good = 0;
   watch.is_probed = false;
   watch.since_return = 0;

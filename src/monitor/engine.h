@@ -22,8 +22,8 @@ struct Sample {
   Problem problem;
   std::vector<std::optional<double>> values;  // by metrics()
   bool throttled = false;                     // clocks were held down by power, heat or hardware
-  // One of a few calls that were served, while another plan serves, by what the last step left: the
-  // way back is judged by those alone, once there are any.
+  // One of a few calls that the plan served while it is left: the way back is judged by those
+  // alone, once there are any.
   bool of_left = false;
 };
 
@@ -33,7 +33,7 @@ std::string serving_text(const Serving& serving);  // the config's text, or "cub
 
 enum class Verb {
   kLeave,   // the plan is given up for another
-  kReturn,  // one step back towards the plan
+  kReturn,  // the plan serves again
   kHold,    // bad, but nothing that another plan would help, or nothing is left to try
 };
 const char* name(Verb verb);  // leave return hold
@@ -72,23 +72,24 @@ class Engine {
   std::optional<Decision> judge(const Sample& sample);
 
   Serving serving(const Problem& problem) const;
-  // What the last step away from the plan left. Null while the plan serves.
+  // The plan, where something else serves. Null while the plan serves.
   const Serving* left(const Problem& problem) const;
 
  private:
-  // A step away from the plan, and the rule that made it.
-  struct Step {
+  // The plan that was left, and the rule by which. What served after it, and was left too, may be
+  // slow by its nature: it is no step on the way back.
+  struct Left {
     std::size_t rule = 0;
-    Serving before;
+    Serving plan;
   };
   struct Watch {
     Serving now;
     std::vector<Config> tried;
-    std::vector<Step> steps;
+    std::optional<Left> left;
     std::vector<int> bad;    // samples in a row, by rule
     std::vector<int> free;   // of those, in a row without clocks held down
-    int good = 0;            // in a row, by the rule of the last step
-    bool is_probed = false;  // samples of what was left came since the last step
+    int good = 0;            // in a row, by the rule that left the plan
+    bool is_probed = false;  // samples of the plan came since it was left
     int patience = 1;        // factor on return_after: doubles when a return was a mistake
     int since_return = -1;   // samples since the last return; -1: none lately
     int forgive_after = 0;   // such samples until patience is forgotten

@@ -149,7 +149,7 @@ std::optional<LiveLook> LiveShape::look(const watch::Timing& timing, const GpuSa
   static const std::size_t kRatio = metric_index("latency_ratio");
   static const std::size_t kPower = metric_index("power_pct");
   static const std::size_t kClock = metric_index("sm_clock_pct");
-  look.sample.values[kRatio] = look.latency_us / look.promised_us;
+  look.sample.values[kRatio] = latency_ratio(look.latency_us, look.promised_us);
   look.sample.values[kPower] = percent(gpu.power_w, gpu.power_limit_w.value_or(0));
   look.sample.values[kClock] = percent(gpu.sm_clock_mhz, target_.sm_clock_mhz);
   if (processes_ > 0) look.more_processes = gpu.compute_processes.value_or(0) - processes_;

@@ -334,7 +334,7 @@ Result<Policy> parse_policy(std::string_view text, const std::string& source) {
 }
 
 Result<Policy> read_policy(const std::filesystem::path& path) {
-  GEMMSMITH_TRY(const std::string text, read_file(path));
+  GEMMSMITH_TRY(const std::string text, read_file(path, kMostSettingsBytes));
   return parse_policy(text, path.string());
 }
 

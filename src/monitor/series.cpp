@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/numbers.h"
+#include "monitor/baseline.h"
 #include "problem/shape_list.h"
 
 namespace gemmsmith::monitor {
@@ -153,7 +154,7 @@ class SeriesReader {
                     number(header, column("latency_us"), fields[column("latency_us")], 0, 1e12));
       GEMMSMITH_TRY(const double promised_us, number(header, column("promised_us"),
                                                      fields[column("promised_us")], 1e-3, 1e12));
-      sample.values[kLatencyRatio] = latency_us / promised_us;
+      sample.values[kLatencyRatio] = latency_ratio(latency_us, promised_us);
     }
     if (header.at("throttle") >= 0) sample.throttled = is_held_down(fields[column("throttle")]);
     if (header.at("of_left") >= 0) {

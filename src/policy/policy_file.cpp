@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -179,6 +180,13 @@ Result<PolicyFile> parse_policy(std::string_view bytes, const std::string& file_
   if (const auto checked = check(network); !checked)
     return fail(ErrorCode::kBadInput, "{}: {}; train it again", file_name, checked.error().what);
   return policy;
+}
+
+std::string trained_on(const PolicyFile& policy) {
+  const auto origin = nlohmann::json::parse(policy.origin, nullptr, false);
+  if (!origin.is_object()) return "";
+  const auto device = origin.find("device");
+  return device != origin.end() && device->is_string() ? device->get<std::string>() : "";
 }
 
 Result<PolicyFile> read_policy(const std::filesystem::path& path) {

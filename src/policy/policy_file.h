@@ -20,6 +20,10 @@ std::string format_policy(const PolicyFile& policy, std::uint64_t features = fea
 // Errors (kBadInput) begin with `file_name` and say what is wrong and what to do.
 Result<PolicyFile> parse_policy(std::string_view bytes, const std::string& file_name);
 
+// The fingerprint of the device whose recording it was trained on; "" where the origin does not
+// say.
+std::string trained_on(const PolicyFile& policy);
+
 Result<PolicyFile> read_policy(const std::filesystem::path& path);
 Result<void> write_policy(const std::filesystem::path& path, const PolicyFile& policy);
 

@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/numbers.h"
+#include "base/strict_json.h"
 
 namespace gemmsmith {
 namespace {
@@ -328,12 +329,12 @@ Result<std::vector<Problem>> parse_json_lines(std::string_view text, const std::
     const std::string_view row = trim(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (row.empty()) continue;
-    const auto object = nlohmann::json::parse(row.begin(), row.end(), nullptr, false);
-    if (!object.is_object())
+    const auto object = parse_json(row);
+    if (!object || !object->is_object())
       return fail(ErrorCode::kBadInput,
-                  R"({}:{}: not a JSON object: expected a line such as {{"m":64,"n":4096,"k":64}})",
-                  file, line);
-    auto fields = fields_of(object);
+                  R"({}:{}: {}: expected a line such as {{"m":64,"n":4096,"k":64}})", file, line,
+                  object ? "not a JSON object" : object.error().what);
+    auto fields = fields_of(*object);
     if (!fields) return fail(ErrorCode::kBadInput, "{}:{}: {}", file, line, fields.error().what);
     GEMMSMITH_CHECK(collector.add(*fields, line));
   }
@@ -357,7 +358,7 @@ Result<std::vector<Problem>> read_shape_list(const std::filesystem::path& path,
                                              const Problem& defaults) {
   // Some four million shapes; a device or a pipe may have no end.
   constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-  GEMMSMITH_TRY(const std::string text, read_file(path, kMostBytes));
+  GEMMSMITH_TRY(const std::string text, read_stream(path, kMostBytes));
   return parse_shape_list(text, path.string(), defaults);
 }
 

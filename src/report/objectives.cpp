@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "base/numbers.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-
-#include "base/numbers.h"
 
 namespace gemmsmith::report {
 namespace {
@@ -23,7 +23,6 @@ Term energy(const CountedConfig& c) {
   return negative(log);
 }
 Term workspace(const CountedConfig& c) {
-  constexpr double kMib = 1 << 20;
   return c.workspace_bytes ? Term(-std::log1p(*c.workspace_bytes / kMib)) : std::nullopt;
 }
 Term l2_hits(const CountedConfig& c) { return share(l2_hit_percent(c.counted.values)); }

@@ -104,6 +104,7 @@ json shape_columns(const Scoreboard& board, const ConfigList& configs) {
     add_side(columns, "raw", line.raw, configs);
     add_side(columns, "vendor", line.vendor, configs);
     add_side(columns, "served", line.served, configs);
+    add("follower", configs.place(line.follower));
     add("raw_outcome", line.raw_wins ? "win" : line.raw_loses ? "loss" : line.raw ? "tie" : "none");
     add("served_by", name(line.served_kind));
     add("served_outcome", line.served_wins ? "win" : line.served_loses ? "loss" : "tie");

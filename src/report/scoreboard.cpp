@@ -229,7 +229,7 @@ class ShapeRows {
         finals_.at(choosing), plan,
         is_tested ? std::span<const Measurement>(tested->second) : std::span<const Measurement>());
     if (!follower) return;
-    line.served.config = follower->config;
+    line.follower = follower->config;
     line.served.chained = follower->chained.ratio;
     line.served.chained_us = follower->chained.median_us;
   }

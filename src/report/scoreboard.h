@@ -36,9 +36,11 @@ struct ShapeLine {
   std::optional<Side> ours_and_vendor;  // the better of the two
   bool raw_wins = false;                // one kernel of ours wins (selection.h) in both settings
   bool raw_loses = false;               // every one of ours lost
-  // The selected plan, and back to back its follower where it has one (select_follower in
-  // search/selection.h); 1 where lt_tuned serves.
+  // The selected plan, 1 where lt_tuned serves. Back to back the figures are the follower's where
+  // the plan has one (select_follower in search/selection.h); the config, the figures between
+  // foreign kernels, wins and losses are always the plan's.
   Side served;
+  std::string follower;  // its config; empty: none
   Kind served_kind = Kind::kLtTuned;
   bool served_wins = false;          // by selection.h, in the last run that tested it
   bool served_loses = false;         // likewise

@@ -66,7 +66,10 @@ std::string notes(const Scoreboard& board) {
       "Geometric means of lt_tuned's paired time over ours: above 1 is faster. Final-stage rows "
       "of {} shapes; {} rows without a result (failed, or not in a recording). A win: in both "
       "settings the 95 % interval is above 1 and the median gain at least 1 %; a loss: in either, "
-      "the whole interval is below 0.99.",
+      "the whole interval is below 0.99. Served, back to back: the plan's follower where it has "
+      "one "
+      "(it serves right behind another kernel of ours), else the plan; (foreign), wins and losses: "
+      "the plan.",
       board.overall.shapes, board.failed);
   if (board.overall.with_ours < board.overall.shapes)
     text += fmt::format(" Raw covers {} of them.", board.overall.with_ours);
@@ -137,6 +140,10 @@ json to_json(const std::optional<Side>& side) {
 json to_json(const ShapeLine& line) {
   json baselines = json::object();
   for (const auto& [kind, ratio] : line.baselines) baselines[name(kind)] = ratio;
+  // One config serves in both settings; the follower's, back to back, stands beside it.
+  json served = to_json(std::optional<Side>(line.served));
+  served.erase("foreign_config");
+  served["follower"] = line.follower.empty() ? json(nullptr) : json(line.follower);
   return {{"m", line.problem.m},
           {"n", line.problem.n},
           {"k", line.problem.k},
@@ -148,7 +155,7 @@ json to_json(const ShapeLine& line) {
           {"raw", to_json(line.raw)},
           {"vendor", to_json(line.vendor)},
           {"ours_and_vendor", to_json(line.ours_and_vendor)},
-          {"served", to_json(std::optional<Side>(line.served))},
+          {"served", served},
           {"served_kind", name(line.served_kind)},
           {"served_wins", line.served_wins},
           {"served_lost", line.served_loses},
@@ -198,21 +205,22 @@ std::string to_csv(const Scoreboard& board) {
   std::string text =
       "m,n,k,type,acc,layout,lt_tuned_us,cublas,cublas_autotune,lt_first,raw_config,raw,"
       "raw_foreign,vendor_config,vendor,vendor_foreign,served_kind,served_config,served,"
-      "served_foreign,served_lost,retested,batch,impossible_floor_us,expected_floor_us\n";
+      "served_foreign,served_lost,retested,batch,impossible_floor_us,expected_floor_us,"
+      "served_follower\n";
   for (const ShapeLine& line : board.shapes) {
     const auto baseline = [&](Kind kind) {
       const auto found = line.baselines.find(kind);
       return found == line.baselines.end() ? std::string() : fmt::format("{:.4f}", found->second);
     };
     const auto floor = [](double us) { return us > 0 ? fmt::format("{:.3f}", us) : std::string(); };
-    text += fmt::format("{},{},{},{},{},{},{:.3f},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+    text += fmt::format("{},{},{},{},{},{},{:.3f},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
                         line.problem.m, line.problem.n, line.problem.k, name(line.problem.type),
                         name(line.problem.accumulator), name(line.problem.layout), line.lt_tuned_us,
                         baseline(Kind::kCublas), baseline(Kind::kCublasAutotune),
                         baseline(Kind::kLtFirst), csv_side(line.raw), csv_side(line.vendor),
                         name(line.served_kind), csv_side(line.served), line.served_loses ? 1 : 0,
                         line.retested ? 1 : 0, line.problem.batch, floor(line.impossible_floor_us),
-                        floor(line.expected_floor_us));
+                        floor(line.expected_floor_us), line.follower);
   }
   return text;
 }

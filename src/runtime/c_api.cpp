@@ -78,14 +78,16 @@ gemmsmithPlanInfo_t info_of(const Handle::Plan& plan) {
       break;
   }
   info.match =
-      plan.choice.source != Source::kCublasLt ? GEMMSMITH_MATCH_EXACT
+      plan.choice.is_of_policy                  ? GEMMSMITH_MATCH_CHOSEN
+      : plan.choice.source != Source::kCublasLt ? GEMMSMITH_MATCH_EXACT
       : plan.choice.rejection == Rejection::kNoTable || plan.choice.rejection == Rejection::kNoPlan
           ? GEMMSMITH_MATCH_NONE
           : GEMMSMITH_MATCH_REJECTED;
   info.expected_speedup = plan.expected_speedup;
   info.workspace_bytes = static_cast<std::uint64_t>(plan.workspace_bytes);
   copy_text(info.config, plan.config);
-  copy_text(info.reason, reason_text(plan.choice.rejection));
+  copy_text(info.reason,
+            plan.choice.is_of_policy ? plan.why_chosen : reason_text(plan.choice.rejection));
   return info;
 }
 
@@ -201,6 +203,20 @@ gemmsmithStatus_t gemmsmithLoadPlanTableFromMemory(gemmsmithHandle_t handle, con
     if (data == nullptr)
       return report({ErrorCode::kBadInput, "data is NULL: pass a plan table's bytes"});
     return use_table(handle, Table::copy({static_cast<const std::byte*>(data), bytes}));
+  });
+}
+
+gemmsmithStatus_t gemmsmithSetPolicy(gemmsmithHandle_t handle, const char* path) {
+  return guarded([&] {
+    if (auto checked = check_handle(handle); !checked) return report(checked.error());
+    Result<std::unique_ptr<const LoadedPolicy>> policy = nullptr;
+    if (path != nullptr) policy = LoadedPolicy::open(path);
+    if (!policy) return report(policy.error());
+    const auto misfit = handle->handle.set_policy(*std::move(policy));
+    if (!misfit) return report(misfit.error());
+    if (misfit->empty()) return GEMMSMITH_STATUS_SUCCESS;
+    set_last_error(*misfit);
+    return GEMMSMITH_STATUS_ARCH_MISMATCH;
   });
 }
 

@@ -17,7 +17,7 @@ namespace gemmsmith::runtime {
 // Everything that a choice and its binding depend on. Compared as bytes: no padding.
 struct CallKey {
   std::uint64_t epoch =
-      0;  // of the handle's table: never reused, so a dead handle's entries never match
+      0;  // of the handle's table and policy: never reused, so a dead handle's entries never match
   const void* context = nullptr;
   gemmsmithProblem_t problem = {};
   std::uint64_t epilogue = 0;  // plan::Epilogue of the scalars

@@ -24,6 +24,10 @@ const char* reason_text(Rejection rejection) {
       return "the workspace is smaller than the plan needs";
     case Rejection::kCapturing:
       return "the plan's kernel was not on the device before the capture began";
+    case Rejection::kCapturingChoice:
+      return "the plan table has no plan for this problem, and a policy chooses outside of "
+             "captures "
+             "only";
     case Rejection::kLoadFailed:
       return "the driver did not load the plan's kernel";
     case Rejection::kVendorVersion:

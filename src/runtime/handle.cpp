@@ -41,6 +41,12 @@ void fill_key(CallKey& key, std::uint64_t epoch, CUcontext context, const vendor
   fill_values(key, scalars, arguments);
 }
 
+// Whether the table has nothing under the problem's key.
+bool has_no_plan(Rejection rejection) {
+  return rejection == Rejection::kNoPlan || rejection == Rejection::kAlignment ||
+         rejection == Rejection::kOtherScalars;
+}
+
 // Whether tuning the problem could give it a plan that serves here.
 bool is_worth_tuning(Rejection rejection) {
   switch (rejection) {
@@ -50,6 +56,7 @@ bool is_worth_tuning(Rejection rejection) {
     case Rejection::kStrides:
     case Rejection::kOtherScalars:
     case Rejection::kVendorVersion:
+    case Rejection::kCapturingChoice:
       return true;
     default:
       return false;
@@ -71,14 +78,27 @@ void note_miss(const Driver& driver, const Call& call, Rejection rejection) {
 
 }  // namespace
 
-void choose_and_bind(ResidentTable* resident, DeviceState& device, const Call& call, Choice& choice,
-                     plan::BoundLaunch& bound) {
-  choice = {};
-  choice.rejection = Rejection::kNoTable;
-  if (resident != nullptr) choice = resident->choose(call);
+void choose(ResidentTable* resident, PolicyChooser* chooser, const Call& call, Choice& choice) {
+  if (resident == nullptr) {
+    choice = {};
+    choice.rejection = Rejection::kNoTable;
+    return;
+  }
+  choice = resident->choose(call);
+  if (chooser != nullptr && has_no_plan(choice.rejection))
+    choice = chooser->choose(call, choice.rejection);
+}
+
+void choose_and_bind(ResidentTable* resident, PolicyChooser* chooser, DeviceState& device,
+                     const Call& call, Choice& choice, plan::BoundLaunch& bound) {
+  choose(resident, chooser, call, choice);
   if (choice.rejection == Rejection::kWorkspace) choice.most_workspace_bytes = call.workspace.bytes;
   bind_kernel(device, call, choice, bound);
-  if (choice.source == Source::kCublasLt) note_miss(device.driver(), call, choice.rejection);
+  // What a policy serves a plan may serve better.
+  if (choice.is_of_policy)
+    note_miss(device.driver(), call, Rejection::kNoPlan);
+  else if (choice.source == Source::kCublasLt)
+    note_miss(device.driver(), call, choice.rejection);
 }
 
 void bind_kernel(DeviceState& device, const Call& call, Choice& choice, plan::BoundLaunch& bound) {
@@ -94,7 +114,7 @@ void bind_kernel(DeviceState& device, const Call& call, Choice& choice, plan::Bo
   }
 }
 
-Handle::Handle() : id_(next_epoch()), driver_(load_driver()) {
+Handle::Handle() : epoch_(next_epoch()), driver_(load_driver()) {
   // Made here rather than by a call, which may be captured.
   if (MissList::is_recorded_by_process()) MissList::of_process();
   watched_process();
@@ -117,11 +137,6 @@ Handle::~Handle() {
     if (!current.is_current()) static_cast<void>(place.release());
   }
   if (has_retained_primary_) (*driver_)->DevicePrimaryCtxRelease_v2(0);
-}
-
-std::uint64_t Handle::epoch() const {
-  const Table* table = table_.load(std::memory_order_acquire);
-  return table != nullptr ? table->epoch() : id_;
 }
 
 Result<CUcontext> Handle::current_context() {
@@ -207,14 +222,65 @@ Result<std::string> Handle::load_table(std::unique_ptr<const Table> table) {
     const std::lock_guard lock(mutex_);
     tables_.push_back(std::move(table));
     table_.store(raw, std::memory_order_release);
+    // Behind the table: who reads the new epoch sees the new table, too.
+    epoch_.store(next_epoch(), std::memory_order_release);
   }
   if (place != nullptr)
-    if (ResidentTable* resident = resident_of(*place); resident != nullptr) resident->load_all();
+    if (ResidentTable* resident = resident_of(*place); resident != nullptr) {
+      resident->load_all();
+      chooser_of(*place, resident);
+    }
   if (has_log_sink())
     log_to_sink(GEMMSMITH_LOG_INFO,
                 fmt::format("plan table with {} plans for {} is in use",
                             raw->plans().entries().size(), raw->plans().device_name()));
   return std::string();
+}
+
+Result<std::string> Handle::set_policy(std::unique_ptr<const LoadedPolicy> policy) {
+  const LoadedPolicy* const raw = policy.get();
+  Place* place = nullptr;
+  CUcontext context = nullptr;
+  if (raw != nullptr && driver_ && (*driver_)->CtxGetCurrent(&context) == CUDA_SUCCESS &&
+      context != nullptr) {
+    GEMMSMITH_TRY(place, place_of(context, nullptr));
+    const DeviceInfo& info = place->device->info();
+    if (!raw->fits(info)) {
+      log_to_sink(GEMMSMITH_LOG_INFO, raw->misfit_text(info));
+      return raw->misfit_text(info);
+    }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (policy != nullptr) policies_.push_back(std::move(policy));
+    policy_.store(raw, std::memory_order_release);
+    epoch_.store(next_epoch(), std::memory_order_release);
+  }
+  if (place != nullptr) chooser_of(*place, resident_of(*place));
+  if (has_log_sink())
+    log_to_sink(GEMMSMITH_LOG_INFO, raw != nullptr
+                                        ? "a policy chooses for problems without a plan"
+                                        : "no policy chooses for problems without a plan");
+  return std::string();
+}
+
+PolicyChooser* Handle::chooser_of(Place& place, ResidentTable* resident) {
+  const LoadedPolicy* const policy = policy_.load(std::memory_order_acquire);
+  if (policy == nullptr || resident == nullptr ||
+      policy == place.misfit.load(std::memory_order_relaxed))
+    return nullptr;
+  PolicyChooser* const newest = place.chooser.load(std::memory_order_acquire);
+  if (newest != nullptr && newest->is_of(*resident, *policy)) return newest;
+  if (!policy->fits(place.device->info())) {
+    place.misfit.store(policy, std::memory_order_relaxed);
+    return nullptr;
+  }
+  const std::lock_guard lock(mutex_);
+  for (const auto& known : place.choosers)
+    if (known->is_of(*resident, *policy)) return known.get();
+  place.choosers.push_back(std::make_unique<PolicyChooser>(*resident, *place.device, *policy));
+  place.chooser.store(place.choosers.back().get(), std::memory_order_release);
+  return place.choosers.back().get();
 }
 
 CachedCall<CallKey>* Handle::find_seen(const gemmsmithProblem_t* problem,
@@ -267,7 +333,8 @@ CachedCall<CallKey>& Handle::choose_new(const gemmsmithProblem_t& problem, const
   entry.extras = call.extras;
   ResidentTable* const resident = resident_of(place);
   entry.resident = resident;
-  choose_and_bind(resident, *place.device, call, entry.choice, entry.bound);
+  choose_and_bind(resident, chooser_of(place, resident), *place.device, call, entry.choice,
+                  entry.bound);
   bool must_ask_again = false;
   entry.watch = watch_call(resident, *place.device, call, entry.choice, must_ask_again);
   if (!entry.choice.is_provisional() && !must_ask_again) entry.key = key;
@@ -361,11 +428,16 @@ Result<Handle::Plan> Handle::plan_of(const gemmsmithProblem_t* problem, float be
   if (const auto context = current_context(); context) {
     GEMMSMITH_TRY(Place* const place, place_of(*context, nullptr));
     if (ResidentTable* resident = resident_of(*place); resident != nullptr) {
-      plan.choice = resident->choose(call);
+      PolicyChooser* const chooser = chooser_of(*place, resident);
+      choose(resident, chooser, call, plan.choice);
       if (const plan::PlanEntry* entry = plan.choice.entry; entry != nullptr) {
         plan.config = resident->table().plans().text(*entry);
-        plan.expected_us = entry->expected_us;
-        plan.expected_speedup = entry->ratio_chained;
+        if (plan.choice.is_of_policy) {
+          plan.why_chosen = describe(chooser->evidence(call.problem));
+        } else {
+          plan.expected_us = entry->expected_us;
+          plan.expected_speedup = entry->ratio_chained;
+        }
       }
     }
   } else {

@@ -1,6 +1,6 @@
-// handle.h -- what a gemmsmithHandle_t points to: the plan tables loaded so far and the state of
-// each CUDA context that it was used in. Both only grow, so that readers need no lock and captured
-// graphs keep their kernels; all of it goes with the handle.
+// handle.h -- what a gemmsmithHandle_t points to: the plan tables and policies loaded so far and
+// the state of each CUDA context that it was used in. All only grow, so that readers need no lock
+// and captured graphs keep their kernels; all of it goes with the handle.
 #pragma once
 
 #include <array>
@@ -13,6 +13,8 @@
 #include "runtime/arguments.h"
 #include "runtime/call_cache.h"
 #include "runtime/device_state.h"
+#include "runtime/loaded_policy.h"
+#include "runtime/policy_chooser.h"
 #include "runtime/resident_table.h"
 #include "runtime/table.h"
 
@@ -30,6 +32,11 @@ class Handle {
   // Makes it the table in use and, with a context current, puts its kernels on the device. Returns
   // why the table does not fit that device, in which case nothing changes; "" where it was taken.
   Result<std::string> load_table(std::unique_ptr<const Table> table);
+
+  // Makes it choose for problems without a plan, from the next call on; null: nothing does. Returns
+  // why it does not fit the current context's device, in which case nothing changes; "" where it
+  // was taken.
+  Result<std::string> set_policy(std::unique_ptr<const LoadedPolicy> policy);
 
   Result<void> matmul(const gemmsmithProblem_t* problem, const MatmulArguments& arguments);
 
@@ -52,6 +59,7 @@ class Handle {
     std::string config;     // "" where cuBLASLt's heuristic chooses
     float expected_us = 0;  // when it was measured; 0 where unknown, as the next
     float expected_speedup = 0;
+    std::string why_chosen;  // by a policy
     std::int64_t workspace_bytes = 0;
   };
   Result<Plan> plan_of(const gemmsmithProblem_t* problem, float beta = 0);
@@ -64,6 +72,9 @@ class Handle {
     std::unique_ptr<DeviceState> device;
     std::atomic<ResidentTable*> resident{nullptr};          // of the newest table
     std::vector<std::unique_ptr<ResidentTable>> residents;  // guarded by mutex_
+    std::atomic<const LoadedPolicy*> misfit{nullptr};       // learnt from another device
+    std::atomic<PolicyChooser*> chooser{nullptr};           // made last
+    std::vector<std::unique_ptr<PolicyChooser>> choosers;   // guarded by mutex_
   };
 
   Result<CUcontext> current_context();
@@ -75,7 +86,11 @@ class Handle {
   // Null where there is no table for this device.
   ResidentTable* resident_of(Place& place);
 
-  std::uint64_t epoch() const;
+  // Null where no policy is set for this device. `resident` may be null.
+  PolicyChooser* chooser_of(Place& place, ResidentTable* resident);
+
+  // Of the table and the policy in use: what cached calls are told apart by.
+  std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   // Null where the call was not seen lately, or must be looked at anew.
   CachedCall<CallKey>* find_seen(const gemmsmithProblem_t* problem,
                                  const MatmulArguments& arguments, vendor::Scalars& scalars) const;
@@ -84,12 +99,14 @@ class Handle {
 
   static constexpr std::size_t kMostContexts = 64;
 
-  const std::uint64_t id_;
+  std::atomic<std::uint64_t> epoch_;
   Result<const Driver*> driver_;
   std::atomic<const Table*> table_{nullptr};
+  std::atomic<const LoadedPolicy*> policy_{nullptr};
   std::array<std::atomic<Place*>, kMostContexts> places_{};
   std::mutex mutex_;  // of everything below, and of growing places_
   std::vector<std::unique_ptr<const Table>> tables_;
+  std::vector<std::unique_ptr<const LoadedPolicy>> policies_;
   bool has_retained_primary_ = false;
 };
 

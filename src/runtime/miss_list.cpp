@@ -11,6 +11,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/files.h"
 #include "base/hash.h"
 
 namespace gemmsmith::runtime {
@@ -71,6 +72,8 @@ bool has_header(int file) {
 // Other processes may append to the same file: a lock, so that its first line is written once. What
 // went wrong, or "".
 std::string append(const std::string& path, std::string text) {
+  // A process that ends must not wait for somebody to read what it missed.
+  if (is_unread_pipe(path)) return "a pipe that nobody reads";
   int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0) file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0) return std::strerror(errno);

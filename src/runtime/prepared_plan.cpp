@@ -7,10 +7,11 @@
 namespace gemmsmith::runtime {
 
 PreparedPlan::PreparedPlan(const gemmsmithProblem_t& problem, DeviceState& device,
-                           ResidentTable* resident, Handle::Plan info)
+                           ResidentTable* resident, PolicyChooser* chooser, Handle::Plan info)
     : problem_(problem),
       device_(device),
       resident_(resident),
+      chooser_(chooser),
       info_(std::move(info)),
       epoch_(next_epoch()) {}
 
@@ -20,8 +21,9 @@ Result<std::unique_ptr<PreparedPlan>> PreparedPlan::create(Handle& handle,
   GEMMSMITH_TRY(Handle::Plan info, handle.plan_of(problem));
   GEMMSMITH_TRY(const CUcontext context, handle.current_context());
   GEMMSMITH_TRY(Handle::Place* const place, handle.place_of(context, nullptr));
-  return std::unique_ptr<PreparedPlan>(
-      new PreparedPlan(checked, *place->device, handle.resident_of(*place), std::move(info)));
+  ResidentTable* const resident = handle.resident_of(*place);
+  return std::unique_ptr<PreparedPlan>(new PreparedPlan(
+      checked, *place->device, resident, handle.chooser_of(*place, resident), std::move(info)));
 }
 
 Result<void> PreparedPlan::run(const MatmulArguments& arguments) const {
@@ -50,7 +52,7 @@ Result<void> PreparedPlan::run_new(const MatmulArguments& arguments) const {
   entry.problem = call.problem;
   entry.extras = call.extras;
   entry.resident = resident_;
-  choose_and_bind(resident_, device_, call, entry.choice, entry.bound);
+  choose_and_bind(resident_, chooser_, device_, call, entry.choice, entry.bound);
   bool must_ask_again = false;
   entry.watch = watch_call(resident_, device_, call, entry.choice, must_ask_again);
   if (!entry.choice.is_provisional() && !must_ask_again) entry.key = key;

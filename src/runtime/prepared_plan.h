@@ -19,12 +19,13 @@ class PreparedPlan {
 
  private:
   PreparedPlan(const gemmsmithProblem_t& problem, DeviceState& device, ResidentTable* resident,
-               Handle::Plan info);
+               PolicyChooser* chooser, Handle::Plan info);
   Result<void> run_new(const MatmulArguments& arguments) const;
 
   gemmsmithProblem_t problem_;
   DeviceState& device_;
   ResidentTable* resident_;
+  PolicyChooser* chooser_;
   Handle::Plan info_;
   std::uint64_t epoch_;
 };

@@ -1,10 +1,10 @@
 #include "runtime/resident_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/numbers.h"
+#include "plan/plan_likeness.h"
 
 namespace gemmsmith::runtime {
 namespace {
@@ -79,20 +79,6 @@ Rejection why_not_found(const plan::PlanTable& plans, plan::PlanKey key) {
   return Rejection::kNoPlan;
 }
 
-// Whether the kernels of one key's plan were compiled for, and tuned with, the other's work.
-bool is_same_work(const plan::PlanKey& a, const plan::PlanKey& b) {
-  return a.type == b.type && a.accumulator == b.accumulator && a.layout == b.layout &&
-         a.f32_output == b.f32_output && a.alignment == b.alignment && a.epilogue == b.epilogue &&
-         a.grouped == b.grouped && (a.batch > 1) == (b.batch > 1);
-}
-
-double distance_between(const plan::PlanKey& a, const plan::PlanKey& b) {
-  const auto ratio = [](std::int32_t x, std::int32_t y) {
-    return std::abs(std::log(static_cast<double>(x) / y));
-  };
-  return ratio(a.m, b.m) + ratio(a.n, b.n) + ratio(a.k, b.k) + ratio(a.batch, b.batch);
-}
-
 // The same otherwise.
 bool has_smaller_tile_k(const Config& config, const Config& than) {
   if (config.family != than.family || config.family->index_of("tile_k") < 0) return false;
@@ -156,6 +142,18 @@ Choice ResidentTable::choose_alternate(const plan::PlanEntry& entry, const Call&
   return choice;
 }
 
+Choice ResidentTable::choose_for_policy(const plan::PlanEntry& entry, const Call& call) {
+  Choice choice = choose_alternate(entry, call);
+  if (choice.source != Source::kKernel) return choice;
+  choice.is_of_policy = true;
+  choice.counts_as_ours = has_followers_;
+  // Its own plan may need less. Inside a capture there is only what a call before it prepared.
+  if (choice.launch.workspace_bytes > 0 && !is_capturing(device_.driver(), call.stream) &&
+      !has_scratch(choice.launch))
+    return rejected(Rejection::kWorkspace);
+  return choice;
+}
+
 std::vector<const plan::PlanEntry*> ResidentTable::alternates_of(const plan::PlanEntry& entry,
                                                                  const Problem& problem,
                                                                  std::size_t most) const {
@@ -169,14 +167,15 @@ std::vector<const plan::PlanEntry*> ResidentTable::alternates_of(const plan::Pla
   std::vector<Candidate> candidates;
   for (const plan::PlanEntry& other : plans.entries()) {
     if (other.source != plan::PlanSource::kKernel || other.key.follows == 1 ||
-        !is_same_work(other.key, entry.key))
+        !plan::is_same_work(other.key, entry.key))
       continue;
     if (entry.source == plan::PlanSource::kKernel && other.kernel == entry.kernel) continue;
     if (fused && other.fused_kernel() == plan::PlanEntry::kNoKernel) continue;
     const auto config = parse_config(plans.text(other), kernel_families());
     if (!config || broken_rule({problem, device_.info().target}, *config) != nullptr) continue;
-    const double distance =
-        own && has_smaller_tile_k(*config, *own) ? -1 : distance_between(other.key, entry.key);
+    const double distance = own && has_smaller_tile_k(*config, *own)
+                                ? -1
+                                : plan::doublings_between(other.key, entry.key);
     candidates.push_back({distance, &other});
   }
   std::stable_sort(candidates.begin(), candidates.end(),

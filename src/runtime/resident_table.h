@@ -35,6 +35,9 @@ class ResidentTable {
   // Whether the kernel of another plan, its follower's or another problem's, serves the call,
   // checked as its own plan would be.
   Choice choose_alternate(const plan::PlanEntry& entry, const Call& call);
+  // The same for a kernel that a policy chose for a problem without a plan. Has the scratch
+  // prepared that the launch needs.
+  Choice choose_for_policy(const plan::PlanEntry& entry, const Call& call);
   // Plans of other problems whose kernels are legal for what `entry` serves: first those that
   // differ in a smaller tile K alone, then those of the most similar problems. Each kernel once.
   std::vector<const plan::PlanEntry*> alternates_of(const plan::PlanEntry& entry,

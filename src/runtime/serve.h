@@ -7,6 +7,7 @@
 #include "runtime/arguments.h"
 #include "runtime/call_cache.h"
 #include "runtime/capture_order.h"
+#include "runtime/policy_chooser.h"
 #include "runtime/resident_table.h"
 
 namespace gemmsmith::runtime {
@@ -149,10 +150,13 @@ Result<void> enqueue(CachedCall<Key>& entry, const vendor::Operands& operands,
                                     stream);
 }
 
-// Chooses what serves a call that multiplies, and binds a kernel to its pointers. `resident` may be
-// null. Tells of misses (miss_list.h).
-void choose_and_bind(ResidentTable* resident, DeviceState& device, const Call& call, Choice& choice,
-                     plan::BoundLaunch& bound);
+// Chooses what serves a call that multiplies: its plan, a kernel of the policy's choice, or
+// cuBLASLt. `resident` may be null, and so may `chooser`.
+void choose(ResidentTable* resident, PolicyChooser* chooser, const Call& call, Choice& choice);
+
+// The same, and binds a kernel to the call's pointers. Tells of misses (miss_list.h).
+void choose_and_bind(ResidentTable* resident, PolicyChooser* chooser, DeviceState& device,
+                     const Call& call, Choice& choice, plan::BoundLaunch& bound);
 
 // Binds a kernel that was chosen; where that fails, cuBLASLt is chosen.
 void bind_kernel(DeviceState& device, const Call& call, Choice& choice, plan::BoundLaunch& bound);
@@ -192,7 +196,9 @@ Result<bool> serve_watched(CachedCall<Key>& entry, const vendor::Operands& opera
   WatchedShape::Look look;
   if (--watch.until_look == 0) {
     look = watch.shape->look(stream, watch.stride);
-    watch.stride = WatchedShape::next_stride(watch.stride, look.now_ns - watch.looked_ns);
+    watch.stride = look.is_probe && !look.is_timed
+                       ? 1
+                       : WatchedShape::next_stride(watch.stride, look.now_ns - watch.looked_ns);
     watch.looked_ns = look.now_ns;
     watch.until_look = watch.stride;
   }

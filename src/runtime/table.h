@@ -1,4 +1,4 @@
-// table.h -- a plan table that was loaded into a handle, with an identity of its own.
+// table.h -- a plan table that was loaded into a handle.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,6 @@ class Table {
   static Result<std::unique_ptr<const Table>> copy(std::span<const std::byte> bytes);
 
   const plan::PlanTable& plans() const { return plans_; }
-  std::uint64_t epoch() const { return epoch_; }
 
   // Whether the plans were validated on this kind of device: another number of SMs or another
   // memory has other winners, another architecture cannot run the kernels.
@@ -31,10 +30,9 @@ class Table {
 
  private:
   Table(plan::PlanTable plans, std::string name)
-      : plans_(std::move(plans)), name_(std::move(name)), epoch_(next_epoch()) {}
+      : plans_(std::move(plans)), name_(std::move(name)) {}
   plan::PlanTable plans_;
   std::string name_;
-  std::uint64_t epoch_;
 };
 
 }  // namespace gemmsmith::runtime

@@ -24,8 +24,9 @@ watch::ShapeKey key_of(const plan::PlanKey& plan, bool fused) {
 
 CallWatch watch_call(ResidentTable* resident, DeviceState& device, const Call& call,
                      const Choice& choice, bool& must_ask_again) {
-  // Where the library serves already there is nothing to roll back.
-  if (watched_process() == nullptr || choice.entry == nullptr) return {};
+  // Where the library serves already there is nothing to roll back; and a kernel that a policy
+  // chose has promised nothing.
+  if (watched_process() == nullptr || choice.entry == nullptr || choice.is_of_policy) return {};
   must_ask_again = is_capturing(device.driver(), call.stream);
   if (must_ask_again) return {};
   const plan::PlanEntry& entry = *choice.entry;

@@ -84,15 +84,23 @@ WatchedShape::Look WatchedShape::look(CUstream stream, std::uint32_t calls) {
   if (is_busy_.exchange(true, std::memory_order_acquire)) return {now};
   lapse(now);
   collect();
-  if (is_pending_ || now - last_ns_ < kSpacingNs || !begin_timing(stream)) {
+  const bool is_due = !is_pending_ && now - last_ns_ >= kSpacingNs;
+  const bool is_left = order().serving != watch::kPlan;
+  const bool is_probe = is_left && (timings_ + 1) % kProbeEvery == 0;
+  if (is_due && is_probe && warm_ups_ < kWarmUps && (calls > 1 || warm_ups_ > 0)) {
+    ++warm_ups_;
+    is_busy_.store(false, std::memory_order_release);
+    return {now, false, true};
+  }
+  if (!is_due || !begin_timing(stream)) {
     is_busy_.store(false, std::memory_order_release);
     return {now};
   }
   last_ns_ = now;
   pending_.time_ns = now;
-  const bool is_left = order().serving != watch::kPlan;
   timings_ = is_left ? timings_ + 1 : 0;
-  return {now, true, is_left && timings_ % kProbeEvery == 0};
+  warm_ups_ = 0;
+  return {now, true, is_probe};
 }
 
 void WatchedShape::end_timing(CUstream stream, std::uint32_t serving, bool is_probe,

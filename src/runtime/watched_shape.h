@@ -35,6 +35,10 @@ class WatchedShape {
   static constexpr std::uint64_t kSpacingNs = 50'000'000;  // from timing to timing of a shape
   // Of the timings while another plan serves, one in so many is of the plan that was left.
   static constexpr std::uint32_t kProbeEvery = 4;
+  // Calls that the probe serves untimed just before, where calls are frequent. A kernel that ran
+  // last before hundreds of another's launches finds neither its instructions nor its parameters in
+  // the caches, as it did not when the baseline was learnt.
+  static constexpr std::uint32_t kWarmUps = 2;
 
   using Alternates = std::array<const plan::PlanEntry*, watch::kMostAlternates>;
 
@@ -69,7 +73,7 @@ class WatchedShape {
   struct Look {
     std::uint64_t now_ns = 0;
     bool is_timed = false;  // end_timing() must follow
-    bool is_probe = false;
+    bool is_probe = false;  // untimed: a warm-up, and the next call must look again
   };
   Look look(CUstream stream, std::uint32_t calls);
   void end_timing(CUstream stream, std::uint32_t serving, bool is_probe, bool succeeded);
@@ -92,6 +96,7 @@ class WatchedShape {
   watch::Timing pending_;
   std::uint64_t last_ns_ = 0;
   std::uint32_t timings_ = 0;  // while another plan serves
+  std::uint32_t warm_ups_ = 0;
 };
 
 // Those of a context.

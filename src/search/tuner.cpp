@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/hash.h"
+#include "base/interrupt.h"
 #include "policy/tile_orders.h"
 #include "search/compiler_knobs.h"
 #include "search/selection.h"
@@ -598,6 +599,7 @@ std::vector<KernelRequest> kernels_to_prepare(std::span<const Problem> problems,
   std::vector<KernelRequest> requests;
   std::set<std::string> seen;
   for (const Problem& problem : problems) {
+    if (interrupted()) break;
     if (problem.is_empty()) continue;
     for (Config config : candidate_configs(problem, target, options)) {
       const Signature signature = signature_of(problem);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <chrono>
 #include <cstring>
 #include <string>
@@ -103,9 +104,14 @@ CREATE TABLE counters(
   UNIQUE(problem, environment, kind, config, kernel_hash, run));
 )sql"};
 
+// A name that begins with a slash is a file's, whatever else SQLite reads into names.
+std::string plain_name(const std::filesystem::path& path) {
+  return std::filesystem::absolute(path).string();
+}
+
 std::string uri_of(const std::filesystem::path& path) {
   std::string uri = "file:";
-  for (const char c : std::filesystem::absolute(path).string()) {
+  for (const char c : plain_name(path)) {
     if (c == '%' || c == '?' || c == '#')
       uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
     else
@@ -209,10 +215,34 @@ Result<void> prepare(const Database& database, bool writable) {
   return migrate(database);
 }
 
+// What SQLite may take for something else than a file: its names for databases in memory or in a
+// temporary file, whose contents are lost at the end, and its URIs, whose parameters change more.
+Result<void> check_name(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  const auto refuse = [&](std::string_view why) {
+    return fail(ErrorCode::kStore, "store '{}': {}; name a file, for example winners.db", name,
+                why);
+  };
+  if (name.empty()) return refuse("an empty name");
+  if (name.back() == '/') return refuse("a folder's name, with a slash at its end");
+  constexpr std::string_view kUri = "file:";
+  const bool is_uri =
+      std::equal(kUri.begin(), kUri.end(), name.begin(),
+                 name.begin() + static_cast<std::ptrdiff_t>(std::min(kUri.size(), name.size())),
+                 [](char a, char b) { return a == std::tolower(b); });
+  if (is_uri) return refuse("SQLite's URIs are no files");
+  if (name.front() == ':') return refuse("names with a colon in front are SQLite's own");
+  return {};
+}
+
 Result<void> check_path(const std::filesystem::path& path, bool writable) {
+  GEMMSMITH_CHECK(check_name(path));
   std::error_code error;
   if (std::filesystem::is_directory(path, error))
     return fail(ErrorCode::kStore, "store {}: is a directory, expected a file", path.string());
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+    return fail(ErrorCode::kStore, "store {}: is a pipe or a device, expected a file",
+                path.string());
   if (!writable && !std::filesystem::exists(path, error))
     return fail(ErrorCode::kStore, "store {}: no such file; 'gemmsmith tune --store' makes one",
                 path.string());
@@ -231,7 +261,7 @@ Result<void> check_path(const std::filesystem::path& path, bool writable) {
 std::unique_ptr<SQLite::Database> open_read_only(const std::filesystem::path& path,
                                                  std::chrono::milliseconds& patience) {
   try {
-    auto handle = std::make_unique<SQLite::Database>(path.string(), SQLite::OPEN_READONLY);
+    auto handle = std::make_unique<SQLite::Database>(plain_name(path), SQLite::OPEN_READONLY);
     sqlite3_busy_handler(handle->getHandle(), wait_for_lock, &patience);
     pragma_int(*handle, "user_version");
     return handle;
@@ -301,7 +331,7 @@ Result<Database> open_database(const std::filesystem::path& path, bool writable,
   GEMMSMITH_CHECK(guarded(database, [&]() -> Result<void> {
     if (writable) {
       database.handle = std::make_unique<SQLite::Database>(
-          path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+          plain_name(path), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
       sqlite3_busy_handler(database.handle->getHandle(), wait_for_lock, database.patience.get());
     } else {
       database.handle = open_read_only(path, *database.patience);

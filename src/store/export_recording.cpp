@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/files.h"
 #include "base/interrupt.h"
 #include "device/recording.h"
 #include "store/rows.h"
@@ -42,10 +43,18 @@ std::string sidecar(const Environment& environment, const std::vector<Run>& runs
 }
 
 // The sidecar's name follows from the recording's, so what stands there may be a file of the
-// user's.
+// user's, or the sidecar of the recording that differs in compression alone.
 Result<void> check_sidecar_place(const std::filesystem::path& recording) {
   const std::filesystem::path place = sidecar_path(recording);
+  const std::filesystem::path other = other_recording(recording);
   std::error_code error;
+  if (std::filesystem::exists(other, error))
+    return fail(ErrorCode::kBadInput,
+                "recording {}: its sidecar would replace {}, which is that of {}; choose another "
+                "name or move that recording away",
+                recording.string(), place.string(), other.string());
+  GEMMSMITH_CHECK(check_can_write(recording));
+  GEMMSMITH_CHECK(check_can_write(place));
   if (!std::filesystem::exists(place, error)) return {};
   const auto text = read_sidecar(recording);
   const json object = json::parse(text ? *text : std::string(), nullptr, false);
@@ -87,8 +96,7 @@ Result<void> Store::export_recording(const Environment& environment,
                                                      b.problem.f32_output);
   });
   GEMMSMITH_CHECK(go_on("writing " + path.string()));
-  GEMMSMITH_CHECK(write_recording(path, rows));
-  return write_sidecar(path, sidecar(environment, all_runs, used));
+  return write_recording(path, rows, sidecar(environment, all_runs, used));
 }
 
 }  // namespace gemmsmith

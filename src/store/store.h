@@ -2,8 +2,8 @@
 // against kill -9. What a call reports as recorded is on the disk. docs/format_store.md has the
 // schema.
 //
-// Every row carries a checksum: a row whose bytes changed under us is left out (and counted), never
-// served as a result.
+// Every result carries a checksum: a row whose bytes changed under us is left out (and counted),
+// never served as a result.
 #pragma once
 
 #include <chrono>

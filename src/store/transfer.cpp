@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/numbers.h"
+#include "base/strict_json.h"
 #include "device/counter_json.h"
 #include "space/space.h"
 #include "store/rows.h"
@@ -96,13 +97,38 @@ json to_json(const StoredWinner& row) {
           {"note", w.note}};
 }
 
-// One line's object. Getters throw json exceptions (wrong type, missing key) or an Error.
+[[noreturn]] void refuse(const char* key, std::string_view expected, const json& found) {
+  throw Error{ErrorCode::kBadInput,
+              fmt::format("{}: expected {}, found {}", key, expected,
+                          found.is_number() ? found.dump() : found.type_name())};
+}
+
+const json& member(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) throw Error{ErrorCode::kBadInput, fmt::format("{}: missing", key)};
+  return *found;
+}
+
+// One line's object. Getters throw an Error where a key is missing or of another type.
 class Line {
  public:
-  explicit Line(json object) : object_(std::move(object)) {}
+  explicit Line(json object) : object_(std::move(object)) {
+    if (!object_.is_object())
+      throw Error{ErrorCode::kBadInput,
+                  fmt::format("expected a JSON object, found {}", object_.type_name())};
+  }
 
-  std::string text(const char* key) const { return object_.at(key).get<std::string>(); }
-  double real(const char* key) const { return object_.at(key).get<double>(); }
+  std::string text(const char* key) const { return text(object_, key); }
+  static std::string text(const json& object, const char* key) {
+    const json& value = member(object, key);
+    if (!value.is_string()) refuse(key, "a string", value);
+    return value.get<std::string>();
+  }
+  double real(const char* key) const { return real(member(object_, key), key); }
+  static double real(const json& value, const char* key) {
+    if (!value.is_number()) refuse(key, "a number", value);
+    return value.get<double>();
+  }
 
   template <class T>
   T parsed(const char* key, Result<T> (*parse)(std::string_view)) const {
@@ -120,9 +146,12 @@ class Line {
     return value;
   }
 
+  std::uint64_t whole(const char* key) const {
+    return whole(object_, key, std::numeric_limits<std::uint64_t>::max());
+  }
   // A whole number of 0 or more; converting any other would be undefined or change it silently.
   static std::uint64_t whole(const json& object, const char* key, std::uint64_t most) {
-    const json& value = object.at(key);
+    const json& value = member(object, key);
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
       throw Error{ErrorCode::kBadInput, fmt::format("{}: {} is not a whole number from 0 to {}",
                                                     key, value.dump(), most)};
@@ -130,18 +159,15 @@ class Line {
   }
 
   Environment environment() const {
-    const json& object = object_.at("environment");
-    return {object.at("fingerprint").get<std::string>(),
+    const json& object = member(object_, "environment");
+    if (!object.is_object()) refuse("environment", "an object", object);
+    return {text(object, "fingerprint"),
             static_cast<int>(whole(object, "protocol", std::numeric_limits<int>::max()))};
   }
 
   Run run() const {
-    return {text("id"),
-            environment(),
-            text("started"),
-            text("command"),
-            whole(object_, "seed", std::numeric_limits<std::uint64_t>::max()),
-            text("conditions")};
+    return {text("id"),      environment(), text("started"),
+            text("command"), whole("seed"), text("conditions")};
   }
 
   StoredMeasurement measurement() const {
@@ -161,7 +187,9 @@ class Line {
     m.ratio = amount("ratio");
     m.ratio_low = amount("ratio_low");
     m.ratio_high = amount("ratio_high");
-    m.repeats_us = object_.at("repeats_us").get<std::vector<double>>();
+    const json& repeats = member(object_, "repeats_us");
+    if (!repeats.is_array()) refuse("repeats_us", "an array of numbers", repeats);
+    for (const json& repeat : repeats) m.repeats_us.push_back(real(repeat, "repeats_us"));
     m.compile_s = amount("compile_s");
     m.detail = text("detail");
     if (m.status == Status::kOk && !(m.median_us > 0))
@@ -184,7 +212,7 @@ class Line {
     row.chip = text("chip");
     row.passes = static_cast<int>(whole(object_, "passes", std::numeric_limits<int>::max()));
     row.kernels = static_cast<int>(whole(object_, "kernels", std::numeric_limits<int>::max()));
-    auto values = counters_from_json(object_.at("figures"));
+    auto values = counters_from_json(member(object_, "figures"));
     if (!values) throw values.error();
     row.values = *values;
     return row;
@@ -256,15 +284,20 @@ struct Imported {
 void read_header(const Line& line) {
   if (line.text("format") != kFormat)
     throw Error{ErrorCode::kBadInput, fmt::format("format: expected \"{}\"", kFormat)};
-  const double version = line.real("version");
+  const std::uint64_t version = line.whole("version");
   if (version > kFormatVersion)
     throw Error{ErrorCode::kBadInput,
                 fmt::format("version: {} is newer than this gemmsmith reads ({})", version,
                             kFormatVersion)};
+  if (version < 1)
+    throw Error{ErrorCode::kBadInput,
+                fmt::format("version: {}, expected 1 to {}", version, kFormatVersion)};
 }
 
 void read_line(std::string_view text, bool first, Imported& imported) {
-  const Line line(json::parse(text));
+  auto object = parse_json(text);
+  if (!object) throw object.error();
+  const Line line(std::move(*object));
   if (first) return read_header(line);
   const std::string row = line.text("row");
   if (row == "run")
@@ -296,8 +329,6 @@ Result<Imported> read_lines(const std::string& text, const std::string& file) {
       read_line(line, number == 1, imported);
     } catch (const Error& error) {
       return fail(ErrorCode::kBadInput, "{}:{}: {}", file, number, error.what);
-    } catch (const json::exception& error) {
-      return fail(ErrorCode::kBadInput, "{}:{}: {}", file, number, error.what());
     }
   }
   if (number == 0)
@@ -346,8 +377,7 @@ Result<void> Store::export_json_lines(const std::filesystem::path& path) const {
 }
 
 Result<ImportReport> Store::import_json_lines(const std::filesystem::path& path) {
-  constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // a device or a pipe may have no end
-  GEMMSMITH_TRY(const std::string text, read_file(path, kMostBytes));
+  GEMMSMITH_TRY(const std::string text, read_stream(path, kMostFileBytes));
   GEMMSMITH_TRY(const Imported imported, read_lines(text, path.string()));
   return guarded(state_->database, [&]() -> Result<ImportReport> {
     SQLite::Database& handle = state_->handle();

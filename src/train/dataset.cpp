@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/hash.h"
+#include "base/interrupt.h"
 #include "base/numbers.h"
 #include "policy/features.h"
 #include "vendor/all_families.h"
@@ -65,6 +66,7 @@ Result<Dataset> make_dataset(const RecordedDevice& device) {
   Dataset dataset;
   dataset.target = device.info().target;
   for (const Problem& problem : device.problems()) {
+    GEMMSMITH_CHECK(go_on("reading what was measured"));
     GEMMSMITH_TRY(Shape shape, make_shape(device, problem, dataset.failures));
     if (!shape.configs.empty()) dataset.shapes.push_back(std::move(shape));
   }

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <variant>
 
+#include "base/strict_json.h"
+
 namespace gemmsmith::train {
 namespace {
 
@@ -54,7 +56,7 @@ std::vector<Entry> entries(TrainConfig& c) {
 }
 
 // False where the JSON value is of another kind or out of range.
-bool take(const ordered_json& value, const Entry& entry) {
+bool take(const nlohmann::json& value, const Entry& entry) {
   const auto in_range = [&](double x) { return x >= entry.least && x <= entry.most; };
   if (auto* const text = std::get_if<std::string*>(&entry.value)) {
     if (!value.is_string()) return false;
@@ -74,7 +76,7 @@ bool take(const ordered_json& value, const Entry& entry) {
   if (auto* const list = std::get_if<std::vector<int>*>(&entry.value)) {
     if (!value.is_array() || value.empty()) return false;
     (*list)->clear();
-    for (const ordered_json& item : value) {
+    for (const nlohmann::json& item : value) {
       if (!item.is_number_integer() || !in_range(item.get<double>())) return false;
       (*list)->push_back(item.get<int>());
     }
@@ -104,14 +106,16 @@ std::string expected(const Entry& entry) {
 }  // namespace
 
 Result<TrainConfig> parse_train_config(std::string_view json, const std::string& file_name) {
-  const ordered_json document = ordered_json::parse(json.begin(), json.end(), nullptr, false, true);
-  if (document.is_discarded() || !document.is_object())
+  const auto parsed = parse_json(json, Comments::kSkipped);
+  if (!parsed) return fail(ErrorCode::kBadInput, "{}: {}", file_name, parsed.error().what);
+  const nlohmann::json& document = *parsed;
+  if (!document.is_object())
     return fail(ErrorCode::kBadInput, "{}: is not a JSON object", file_name);
   TrainConfig config;
   const std::vector<Entry> known = entries(config);
   for (const auto& item : document.items()) {
     const std::string& name = item.key();
-    const ordered_json& value = item.value();
+    const nlohmann::json& value = item.value();
     const auto entry = std::find_if(known.begin(), known.end(),
                                     [&](const Entry& candidate) { return candidate.name == name; });
     if (entry == known.end())

@@ -96,7 +96,7 @@ TEST(Files, WhatIsNoRegularFileIsWrittenThrough) {
   fs::create_symlink("pipe", folder / "link");
   for (const char* name : {"pipe", "link"}) {
     std::string seen;
-    std::thread reader([&] { seen = *read_file(folder / "pipe"); });
+    std::thread reader([&] { seen = *read_stream(folder / "pipe", 1 << 20); });
     const std::string bytes(100'000, name[0]);
     EXPECT_TRUE(write_file_atomic(folder / name, bytes));
     reader.join();
@@ -124,13 +124,73 @@ TEST(Files, AnOpenDescriptorIsWrittenThrough) {
 }
 
 TEST(Files, ReadingStopsAtItsLimit) {
-  const auto endless = read_file("/dev/zero", 1000);
+  const auto endless = read_stream("/dev/zero", 1000);
   ASSERT_FALSE(endless);
   EXPECT_EQ(endless.error().code, ErrorCode::kBadInput);
   EXPECT_EQ(endless.error().what, "cannot read /dev/zero: longer than 1000 bytes");
   const ScratchFolder folder;
   ASSERT_TRUE(write_file_atomic(folder / "f", std::string(1000, 'x')));
   EXPECT_EQ(read_file(folder / "f", 1000)->size(), 1000U);
+}
+
+// Reading them waited for a writer, or went on without end.
+TEST(Files, OnlyRegularFilesAreRead) {
+  const ScratchFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("pipe", folder / "link");
+  for (const char* name : {"pipe", "link"})
+    EXPECT_EQ(read_file(folder / name).error().what,
+              "cannot read " + (folder / name).string() + ": it is a pipe, expected a file");
+  EXPECT_EQ(read_file("/dev/zero").error().what,
+            "cannot read /dev/zero: it is a device, expected a file");
+  ASSERT_TRUE(write_file_atomic(folder / "f", "x"));
+  std::filesystem::create_symlink("f", folder / "to_file");
+  EXPECT_EQ(*read_file(folder / "to_file"), "x");
+}
+
+TEST(Files, StagedFilesAppearTogetherOrNotAtAll) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(write_file_atomic(folder / "a", "old"));
+  {
+    const auto staged = StagedFile::write(folder / "a", "new");
+    ASSERT_TRUE(staged);
+    EXPECT_EQ(*read_file(folder / "a"), "old");
+    EXPECT_FALSE(StagedFile::write(folder / "none" / "b", "new"));
+  }
+  EXPECT_EQ(*read_file(folder / "a"), "old");
+  EXPECT_EQ(file_count(folder.path()), 1U);
+  auto staged = StagedFile::write(folder / "a", "new");
+  auto moved = std::move(*staged);
+  ASSERT_TRUE(moved.commit());
+  EXPECT_EQ(*read_file(folder / "a"), "new");
+  EXPECT_EQ(file_count(folder.path()), 1U);
+}
+
+TEST(Files, WhetherAFileCanBeWrittenIsKnownBefore) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(write_file_atomic(folder / "f", "old"));
+  EXPECT_TRUE(check_can_write(folder / "f"));
+  EXPECT_TRUE(check_can_write(folder / "new"));
+  EXPECT_TRUE(check_can_write("/dev/null"));
+  EXPECT_EQ(*read_file(folder / "f"), "old");
+  EXPECT_EQ(file_count(folder.path()), 1U) << "nothing is left behind";
+  const auto missing = check_can_write(folder / "none" / "f", ErrorCode::kBadInput);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kBadInput);
+  EXPECT_NE(missing.error().what.find("No such file or directory"), std::string::npos);
+  EXPECT_FALSE(check_can_write(folder.path()));
+}
+
+TEST(Files, APipeThatNobodyReadsIsNotWaitedFor) {
+  const ScratchFolder folder;
+  const std::string pipe = (folder / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_TRUE(is_unread_pipe(pipe));
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  EXPECT_FALSE(is_unread_pipe(pipe));
+  ::close(reader);
+  EXPECT_FALSE(is_unread_pipe(folder / "new"));
+  EXPECT_FALSE(is_unread_pipe("/dev/null"));
 }
 
 TEST(Files, ALinkToItselfIsRefusedByName) {

@@ -60,7 +60,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"json_string", "{\"m\":1,\"n\":2,\"k\":\"x\"}\n",
                 ":1: k: expected a JSON number, found a JSON string"},
         BadFile{"json_broken", "{\"m\":1\n",
-                ":1: not a JSON object: expected a line such as {\"m\":64,\"n\":4096,\"k\":64}"}),
+                ":1: not JSON: wrong or cut off at byte 7: expected a line such as "
+                "{\"m\":64,\"n\":4096,\"k\":64}"},
+        BadFile{"json_doubled_key",
+                "{\"m\":1,\"n\":2,\"k\":3}\n{\"m\":1,\"n\":2,\"k\":3,\"m\":4}\n",
+                ":2: the key 'm' is given twice: expected a line such as "
+                "{\"m\":64,\"n\":4096,\"k\":64}"}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(BadInput, AFolderIsNoShapeFile) {
@@ -128,10 +133,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "gemmsmith: ldd = 63: this leading dimension must be at least 64"},
         BadFlag{"alpha",
                 {"space", "--mnk", "64_64_64", "--alpha", "nan"},
-                "gemmsmith: alpha = nan: must be a finite f32 number"},
+                "--alpha: 'nan': expected a number that a 32-bit float holds\nRun with --help for "
+                "more information."},
         BadFlag{"beta",
                 {"space", "--mnk", "64_64_64", "--beta", "1e99"},
-                "gemmsmith: beta = inf: must be a finite f32 number"},
+                "--beta: '1e99': expected a number that a 32-bit float holds\nRun with --help for "
+                "more information."},
         BadFlag{"illegal_config",
                 {"compile", "--config", "sm90_ws:w2.m128.n256.s99"},
                 "gemmsmith: sm90_ws:w2.m128.n256.s99 is not legal on NVIDIA H200: a parameter is "
@@ -205,7 +212,11 @@ INSTANTIATE_TEST_SUITE_P(
             "gemmsmith: unknown strategy 'foo': expected random, evolutionary, ranked or policy"},
         BadFlag{"duration",
                 {"eval", "--mnk", "64_64_64", "--duration", "-1"},
-                "gemmsmith: --target-qps 100 for --duration -1 s: expected both above 0 and at "
+                "--duration: '-1': expected a number of at least 0\nRun with --help for more "
+                "information."},
+        BadFlag{"no_duration",
+                {"eval", "--mnk", "64_64_64", "--duration", "0"},
+                "gemmsmith: --target-qps 100 for --duration 0 s: expected both above 0 and at "
                 "most 2e+07 requests in all"},
         BadFlag{"endless_list",
                 {"space", "--shapes", "/dev/zero"},
@@ -287,6 +298,30 @@ TEST(BadInput, ZeroSizesAreNothingToDo) {
       EXPECT_EQ(result.err,
                 std::string("nothing to ") + doing + ": every shape has a size of zero\n");
     }
+}
+
+// Everything measured was lost, with exit code 0.
+TEST(BadInput, AStoreInMemoryIsRefused) {
+  for (const char* name : {":memory:", "file:x?mode=memory"}) {
+    const ProgramResult result =
+        run_program({"tune", "--mnk", "64_4096_64", "--store", name, "--device", "model:h200"});
+    EXPECT_EQ(result.exit_code, 4) << name;
+    EXPECT_EQ(result.out, "");
+    EXPECT_EQ(result.err.rfind("gemmsmith: store '" + std::string(name) + "': ", 0), 0U)
+        << result.err;
+  }
+}
+
+TEST(BadInput, ABadLogLevelIsAnErrorQuietOrNot) {
+  for (const std::vector<std::string>& given :
+       {std::vector<std::string>{"space", "--mnk", "64_64_64"},
+        {"space", "--mnk", "64_64_64", "-q"}}) {
+    const ProgramResult result = run_program(given, {{"GEMMSMITH_LOG_LEVEL", "loud"}});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.err,
+              "gemmsmith: log_level = 'loud' (environment GEMMSMITH_LOG_LEVEL): expected off, "
+              "error, warning, info or debug\n");
+  }
 }
 
 TEST(BadInput, ConfigFileErrorsNameFileAndLine) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "cli/run_program.h"
 #include "device/device_json.h"
 #include "device/recording.h"
@@ -37,7 +38,7 @@ std::string recording() {
   DeviceInfo info;
   info.target = *known_target("h200");
   EXPECT_TRUE(write_recording(path, rows));
-  EXPECT_TRUE(write_sidecar(path, R"({"device":)" + device_to_json(info) + "}"));
+  EXPECT_TRUE(write_file_atomic(sidecar_path(path), R"({"device":)" + device_to_json(info) + "}"));
   return "recorded:" + path;
 }
 
@@ -57,6 +58,46 @@ TEST(Bench, TimesAConfigOfTheVendorsByName) {
   EXPECT_EQ(rows[4]["kind"], "vendor");
   EXPECT_EQ(rows[4]["config"], kOfVendor);
   EXPECT_EQ(rows[4]["ratio"], 0.9);
+}
+
+// Ranked configs ended with "launch, no record", each of them.
+TEST(Bench, OfARecordingTakesWhatItHas) {
+  const std::string device = recording();
+  const ProgramResult result = run_on(device, "bench", {"--vendor", "3", "--csv"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("64_4096_64,vendor," + std::string(kOfVendor) + ",ok"),
+            std::string::npos)
+      << result.out;
+  EXPECT_EQ(result.err,
+            device +
+                " repeats what was measured on NVIDIA H200, and nothing else: of the 1 shape asked "
+                "for it has 1, and of each only the configs that were measured then; for others "
+                "pass --device cuda:N\n");
+  EXPECT_EQ(run_on(device, "bench", {"--vendor", "3", "--csv", "-q"}).err, "");
+}
+
+TEST(Bench, OfARecordingNamesWhatItHasInstead) {
+  const ProgramResult result = run_on(recording(), "bench", {"--config", "cublaslt:a66.t23"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.err.find("64_4096_64 cublaslt:a66.t23: launch, no record; of this shape the "
+                            "recording has, fastest first: " +
+                            std::string(kOfVendor) + "\n"),
+            std::string::npos)
+      << result.err;
+}
+
+TEST(Verify, OfARecordingSaysThatItProvesNothing) {
+  const std::string device = recording();
+  const ProgramResult result = run_program({"verify", "--device", device, "--mnk", "64_4096_128"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err,
+            device +
+                " repeats what was measured on NVIDIA H200, and nothing else: of the 1 shape asked "
+                "for it has 0, and of each only the configs that were measured then; for others "
+                "pass --device cuda:N; verify proves nothing there, it repeats what was found when "
+                "it was recorded\n"
+                "gemmsmith: 64_4096_128 f16/f32 tn: the recording does not hold this shape, but "
+                "one shape of f16/f32 tn; nearest: 64_4096_64\n");
 }
 
 TEST(Bench, BelowTheRequiredRatioIsOneToRepeat) {

@@ -94,7 +94,8 @@ TEST(Environment, AReadOnlyCacheIsSaidAndServes) {
                              0),
             0U)
       << result.err;
-  EXPECT_NE(result.out.find("sm80_mma:m128,f16,f32,f16,tn,sm_80,ok,"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("sm80_mma:m128,f16,f32,f16,tn,sm_80,ok,"), std::string::npos)
+      << result.out;
 }
 
 // As a shell's ulimit -f: the write that meets it says so, and cleans up.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "cli/run_program.h"
 #include "device/device_json.h"
 #include "device/recording.h"
@@ -46,7 +47,7 @@ std::string recording() {
   DeviceInfo info;
   info.target = *known_target("h200");
   EXPECT_TRUE(write_recording(path, rows));
-  EXPECT_TRUE(write_sidecar(path, R"({"device":)" + device_to_json(info) + "}"));
+  EXPECT_TRUE(write_file_atomic(sidecar_path(path), R"({"device":)" + device_to_json(info) + "}"));
   return "recorded:" + path;
 }
 
@@ -106,7 +107,9 @@ TEST(Eval, AShapeThatWasNotRecordedIsNamed) {
   const ProgramResult result =
       run_program({"eval", "--mnk", "64_4096_128", "--device", recording()});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find("64_4096_128 f16/f32 tn: the recording has no kernel of ours"),
+  EXPECT_NE(result.err.find(
+                "64_4096_128 f16/f32 tn: the recording does not hold this shape, but one shape "
+                "of f16/f32 tn; nearest: 64_4096_64\n"),
             std::string::npos)
       << result.err;
 }
@@ -160,9 +163,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadLoad{{"--mode", "burst"}, "burst not in {offline,server}"},
         BadLoad{{"--mode", "server", "--target-qps", "0"}, "--target-qps 0 for --duration 5 s"},
-        BadLoad{{"--mode", "server", "--target-qps", "-3"}, "expected both above 0"},
+        BadLoad{{"--mode", "server", "--target-qps", "-3"},
+                "--target-qps: '-3': expected a number of at least 0"},
         BadLoad{{"--mode", "server", "--duration", "0"}, "--target-qps 100 for --duration 0 s"},
-        BadLoad{{"--mode", "server", "--target-qps", "nan"}, "expected both above 0"},
+        BadLoad{{"--mode", "server", "--target-qps", "nan"},
+                "--target-qps: 'nan': expected a number of at least 0"},
         BadLoad{{"--mode", "server", "--target-qps", "1e9"}, "at most 2e+07 requests in all"},
         BadLoad{{"--mode", "server", "--target-qps", "1", "--duration", "0.5"},
                 "less than one request"},

@@ -59,11 +59,12 @@ TEST(Interrupt, SpacePrintsWholeProblems) {
 }
 
 TEST(Interrupt, BenchPrintsTheShapesThatAreDone) {
-  // Ranking thousands of configs a shape takes long enough; what no record has is complained about
-  // on stderr, so that one shape is known to be done.
-  const ProgramResult result = run_interrupted(
-      {"bench", "--device", kRecording, "--shapes", grid(), "--ranked", "2000", "--csv"}, {},
-      has_talked);
+  // Ranking all configs of a shape takes long enough; what is below the required ratio is
+  // complained about on stderr, so that one shape is known to be done.
+  const ProgramResult result =
+      run_interrupted({"bench", "--device", "model:h200", "--shapes", grid(), "--ranked", "1",
+                       "--require", "1000", "--csv"},
+                      {}, has_talked);
   EXPECT_EQ(result.exit_code, 130) << result.err.substr(0, 500);
   const long done = shapes_done(result.err);
   EXPECT_GT(done, 0);
@@ -88,6 +89,17 @@ TEST(Interrupt, CompilePrintsTheKernelsThatAreDone) {
   for (const auto& row : rows) EXPECT_EQ(row["status"], "ok") << row;
   EXPECT_NE(result.err.find("interrupted: compiling stopped after"), std::string::npos)
       << result.err;
+}
+
+TEST(Interrupt, ExplainPrintsWholeProblems) {
+  const ProgramResult result =
+      run_interrupted({"explain", "--shapes", grid(), "--policy",
+                       std::string(GEMMSMITH_SOURCE_DIR) + "/data/policy/h200_f16_f32_tn.policy"},
+                      {}, has_output);
+  EXPECT_EQ(result.exit_code, 130);
+  const long done = shapes_done(result.err);
+  EXPECT_GT(done, 0);
+  EXPECT_LT(done, 1000);
 }
 
 // Nobody writes: without an answer to Ctrl-C, the program would have to be killed.

@@ -90,6 +90,54 @@ TEST(RecordedRun, CompilerKnobsWithoutARecordAreRefusedAndCounted) {
   EXPECT_GE(refused[1] - refused[0], 13 * 10);
 }
 
+// A row joined two kernels' figures and named one of them.
+TEST(RecordedRun, APlanAndItsFollowerHaveColumnsOfTheirOwn) {
+  const std::string store = fresh_folder() + "/a.db";
+  const std::vector<std::string> tune = {"tune",       "--device", kRecording, "--mnk",
+                                         "64_4096_64", "--store",  store,      "-q"};
+  const ProgramResult text = run_program(tune);
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_EQ(text.out.rfind("shape       plan ", 0), 0U) << text.out;
+  EXPECT_NE(text.out.find("  follower  "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("'between foreign' (between foreign kernels) is the plan's.\n"),
+            std::string::npos);
+  const auto rows_of = [&](const std::vector<std::string>& command) {
+    std::vector<std::string> with_json = command;
+    with_json.push_back("--json");
+    return nlohmann::json::parse(run_program(with_json).out);
+  };
+  const nlohmann::json served = rows_of(tune)["shapes"][0]["served"];
+  const nlohmann::json shown = rows_of({"store", "show", "--store", store})[0];
+  EXPECT_NE(served["config"], served["follower"]);
+  EXPECT_EQ(served["config"], shown["config"]);
+  EXPECT_EQ(served["follower"], shown["follower"]);
+  EXPECT_FALSE(served.contains("foreign_config"));
+  // Back to back the follower's, between foreign kernels the plan's; shown is each one's own.
+  EXPECT_NEAR(served["chained"].get<double>(), shown["follower_ratio"].get<double>(), 1e-3);
+  EXPECT_NEAR(served["chained_us"].get<double>(), shown["follower_us"].get<double>(), 1e-2);
+  EXPECT_NEAR(served["foreign"].get<double>(), shown["foreign_ratio"].get<double>(), 1e-3);
+  EXPECT_LT(shown["ratio"].get<double>(), shown["follower_ratio"].get<double>());
+  std::vector<std::string> csv = tune;
+  csv.push_back("--csv");
+  const std::string line = run_program(csv).out;
+  EXPECT_NE(line.find(",served_follower\n"), std::string::npos);
+  EXPECT_TRUE(line.ends_with("," + shown["follower"].get<std::string>() + "\n")) << line;
+  const ProgramResult eval =
+      run_program({"eval", "--device", kRecording, "--mnk", "64_4096_64", "--store", store});
+  EXPECT_NE(eval.err.find("its follower " + shown["follower"].get<std::string>() + " serves\n"),
+            std::string::npos)
+      << eval.err;
+}
+
+TEST(RecordedRun, AShapeThatWasNotRecordedIsToldOnce) {
+  const ProgramResult result = run_program({"tune", "--device", kRecording, "--mnk", "100_100_100",
+                                            "--store", fresh_folder() + "/a.db", "-q"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.err.substr(0, result.err.find('\n')),
+            "failed: 100_100_100 f16/f32 tn: the recording does not hold this shape, but 1000 "
+            "shapes of f16/f32 tn; nearest: 128_128_128, 64_128_128, 128_64_128");
+}
+
 // A row that changed on the disk is left out, and the user is told.
 TEST(RecordedRun, DamagedRowsAreNamed) {
   const std::string store = fresh_folder() + "/a.db";

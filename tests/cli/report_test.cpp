@@ -23,7 +23,8 @@ std::string small_recording(const std::string& folder) {
                                           "kernel,sm90_ws:n8,ok,foreign" + figures));
   DeviceInfo info;
   info.target = *known_target("h200");
-  EXPECT_TRUE(write_sidecar(path, R"({"device":)" + device_to_json(info) + R"(,"runs":{}})"));
+  EXPECT_TRUE(write_file_atomic(sidecar_path(path),
+                                R"({"device":)" + device_to_json(info) + R"(,"runs":{}})"));
   return path;
 }
 
@@ -81,7 +82,8 @@ TEST(ReportPage, OfSeveralRecordingsNamesEach) {
   EXPECT_NE(read_file(one + "/r.html")->find(first + ", " + second), std::string::npos);
   DeviceInfo other;
   other.target = *known_target("a100");
-  ASSERT_TRUE(write_sidecar(second, R"({"device":)" + device_to_json(other) + R"(,"runs":{}})"));
+  ASSERT_TRUE(write_file_atomic(sidecar_path(second),
+                                R"({"device":)" + device_to_json(other) + R"(,"runs":{}})"));
   const ProgramResult refused = run_program(arguments);
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_NE(refused.err.find(second + " was measured on NVIDIA A100"), std::string::npos)
@@ -106,11 +108,11 @@ TEST(ReportCsv, HasFloorsWhereTheDeviceIsKnown) {
   const std::string recording = small_recording(folder);
   const std::vector<std::string> arguments = {"report", "--recording", recording, "--csv"};
   const std::string with = run_program(arguments).out;
-  EXPECT_NE(with.find(",0.600\n"), std::string::npos) << with;
+  EXPECT_NE(with.find(",0.600,\n"), std::string::npos) << with;
   std::filesystem::remove(folder + "/small.json");
   const ProgramResult without = run_program(arguments);
   EXPECT_EQ(without.exit_code, 0) << without.err;
-  EXPECT_NE(without.out.find(",1,,\n"), std::string::npos) << without.out;
+  EXPECT_NE(without.out.find(",1,,,\n"), std::string::npos) << without.out;
 }
 
 TEST(ReportPage, FlagsThatDoNotGoTogetherAreRefused) {

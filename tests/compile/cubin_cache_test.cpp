@@ -127,6 +127,17 @@ TEST_F(DamagedEntry, PutMakesItWholeAgain) {
   ASSERT_TRUE(cache_.find(kernel_.hash));
 }
 
+// Looking for it, and putting it there, waited for the pipe's other end.
+TEST_F(DamagedEntry, APipeInItsPlaceIsReplaced) {
+  const std::filesystem::path path = cache_.path_of(kernel_.hash);
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_FALSE(cache_.find(kernel_.hash));
+  cache_.put(kernel_);
+  EXPECT_TRUE(cache_.find(kernel_.hash));
+  EXPECT_TRUE(std::filesystem::is_regular_file(path));
+}
+
 TEST(CubinCache, AFolderThatCannotBeMadeIsNoError) {
   const ScratchFolder folder;
   std::ofstream(folder / "file") << "not a folder";

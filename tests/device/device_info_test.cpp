@@ -57,9 +57,47 @@ TEST(DeviceJson, EveryMemberIsRequired) {
   }
 }
 
+// Conversion would have changed them.
+TEST(DeviceJson, NumbersThatDoNotFitAreRefused) {
+  auto object = nlohmann::json::parse(device_to_json(h200()));
+  for (const nlohmann::json& value :
+       {nlohmann::json(1ULL << 40), nlohmann::json(-(1LL << 40)), nlohmann::json(1.5)}) {
+    object["sm_count"] = value;
+    EXPECT_EQ(device_from_json(object.dump()).error().what,
+              "device: member 'sm_count' is missing or of the wrong type");
+  }
+}
+
+TEST(DeviceJson, FiguresThatNoDeviceHasAreRefusedByName) {
+  for (const char* name : {"a100", "h100", "h200"}) {
+    DeviceInfo info;
+    info.target = *known_target(name);
+    EXPECT_TRUE(check_plausible(info)) << name;
+  }
+  const auto whole = nlohmann::json::parse(device_to_json(h200()));
+  for (const auto& [member, value] : whole.items()) {
+    if (!value.is_number()) continue;
+    for (const int bad : {-132, 0, 1}) {
+      if (bad >= 0 && (member == "cuda_version" || (bad == 1 && member == "sm_count"))) continue;
+      auto object = whole;
+      object[member] = bad;
+      const auto checked = check_plausible(*device_from_json(object.dump()));
+      ASSERT_FALSE(checked) << member << bad;
+      EXPECT_EQ(
+          checked.error().what.rfind(fmt::format("device: {} = {}: expected ", member, bad), 0), 0U)
+          << checked.error().what;
+    }
+  }
+  DeviceInfo fast = h200();
+  fast.target.sm_clock_mhz = 1e30;
+  EXPECT_EQ(check_plausible(fast).error().what,
+            "device: sm_clock_mhz = 1e+30: expected 100 to 20000");
+}
+
 TEST(DeviceJson, ASidecarMustSayWhichDevice) {
   EXPECT_EQ(device_from_sidecar("{\"protocol\":1}").error().what, "no member 'device'");
-  EXPECT_EQ(device_from_sidecar("[").error().what, "not a JSON object");
+  EXPECT_EQ(device_from_sidecar("[").error().what, "not JSON: wrong or cut off at byte 2");
+  EXPECT_EQ(device_from_sidecar("[]").error().what, "not a JSON object");
   EXPECT_EQ(device_from_sidecar("{\"device\":7}").error().what, "device: expected a JSON object");
   EXPECT_TRUE(device_from_sidecar("{\"device\":" + device_to_json(h200()) + "}"));
 }

@@ -57,6 +57,29 @@ TEST(RecordedDevice, ListsProblemsAndConfigsInOrder) {
       recorded.configs(problem(65), Kind::kKernel, Stage::kScreen, Setting::kChained).empty());
 }
 
+TEST(RecordedDevice, SaysWhatItHoldsInsteadOfAShape) {
+  const RecordedDevice recorded = device();
+  EXPECT_TRUE(recorded.holds(problem(64)));
+  EXPECT_TRUE(recorded.check_has(problem(64)));
+  EXPECT_FALSE(recorded.holds(problem(120)));
+  const auto missing = recorded.check_has(problem(120));
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(missing.error().what,
+            "120_64_64 f16/f32 tn: the recording does not hold this shape, but 2 shapes of f16/f32 "
+            "tn; nearest: 128_64_64, 64_64_64");
+  Problem bf16 = problem(64);
+  bf16.type = DataType::kBf16;
+  EXPECT_EQ(recorded.check_has(bf16).error().what,
+            "64_64_64 bf16/f32 tn: the recording holds none of its kind, only 2 shapes of f16/f32 "
+            "tn");
+  Problem padded = problem(64);
+  padded.lda = 72;
+  EXPECT_NE(recorded.check_has(padded).error().what.find(
+                "a recording holds packed matrices with alpha 1 and beta 0 only"),
+            std::string::npos);
+}
+
 TEST(RecordedDevice, FindsTheNewestRowOfAConfig) {
   const RecordedDevice recorded = device();
   const Measurement* found =
@@ -135,13 +158,19 @@ TEST(RecordedDevice, OpensARecordingWithItsSidecar) {
   const auto path = folder / "grid.csv.zst";
   ASSERT_TRUE(write_recording(path, device().rows()));
   EXPECT_FALSE(RecordedDevice::open(path)) << "no sidecar";
-  ASSERT_TRUE(write_sidecar(path, "{\"protocol\":1}"));
+  ASSERT_TRUE(write_file_atomic(sidecar_path(path), "{\"protocol\":1}"));
   EXPECT_EQ(RecordedDevice::open(path).error().what,
             (folder / "grid.json").string() +
                 ": no member 'device'; it must say which device was recorded");
   DeviceInfo info;
   info.target = *known_target("h200");
-  ASSERT_TRUE(write_sidecar(path, "{\"device\":" + device_to_json(info) + "}"));
+  ASSERT_TRUE(write_file_atomic(sidecar_path(path), "{\"device\":" + device_to_json(info) + "}"));
+  info.target.sm_count = -132;
+  ASSERT_TRUE(write_file_atomic(folder / "grid.json", "{\"device\":" + device_to_json(info) + "}"));
+  EXPECT_EQ(RecordedDevice::open(path).error().what,
+            (folder / "grid.json").string() + ": device: sm_count = -132: expected 1 to 4096");
+  info.target.sm_count = 132;
+  ASSERT_TRUE(write_file_atomic(folder / "grid.json", "{\"device\":" + device_to_json(info) + "}"));
   const auto opened = RecordedDevice::open(path);
   ASSERT_TRUE(opened) << opened.error().what;
   EXPECT_EQ(opened->info().target.name, "NVIDIA H200");

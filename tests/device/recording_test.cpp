@@ -235,7 +235,7 @@ TEST(Recording, SidecarLiesBeside) {
   EXPECT_EQ(sidecar_path("grid.csv"), fs::path("grid.json"));
   const Folder folder;
   const fs::path path = folder / "grid.csv.zst";
-  ASSERT_TRUE(write_sidecar(path, "{}"));
+  ASSERT_TRUE(write_file_atomic(sidecar_path(path), "{}"));
   EXPECT_EQ(read_sidecar(path).value(), "{}");
   EXPECT_TRUE(fs::exists(folder / "grid.json"));
 }

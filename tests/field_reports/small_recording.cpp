@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/files.h"
 #include "device/device_json.h"
 #include "device/recording.h"
 #include "space/family.h"
@@ -75,7 +76,7 @@ std::string SmallRecording::write(const std::string& folder, const std::string& 
   const std::string path = folder + "/" + name;
   const auto written = write_recording(path, rows);
   EXPECT_TRUE(written) << written.error().what;
-  EXPECT_TRUE(write_sidecar(path, R"({"device":)" + device_to_json(info) + "}"));
+  EXPECT_TRUE(write_file_atomic(sidecar_path(path), R"({"device":)" + device_to_json(info) + "}"));
   return "recorded:" + path;
 }
 

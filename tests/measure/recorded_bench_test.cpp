@@ -78,7 +78,10 @@ TEST(RecordedBench, AProblemWithoutBaselinesIsAnError) {
   RecordedBench recorded = bench();
   const auto rows = recorded.baselines(shape(128));
   ASSERT_FALSE(rows);
-  EXPECT_EQ(rows.error().what, "128_64_64 f16/f32 tn: the recording has no cublas of this problem");
+  EXPECT_EQ(
+      rows.error().what,
+      "128_64_64 f16/f32 tn: the recording does not hold this shape, but one shape of f16/f32 tn; "
+      "nearest: 64_64_64");
 }
 
 TEST(RecordedBench, ReplaysNoiseCompileTimeAndFailures) {

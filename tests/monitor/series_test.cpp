@@ -14,7 +14,7 @@ TEST(MonitorSeries, IsReadLineByLine) {
   const auto series = parse_series(
       "# made by hand\n"
       "t_s,shape,config,latency_us,promised_us,l2_miss_pct,throttle\n"
-      "0.5,64_64_64,sm90_ws:n32,3,2,12.5,none\n"
+      "0.5,64_64_64,sm90_ws:n32,32,20,12.5,none\n"
       "\n"
       "1.0,128_64_64,,4,4,,sw_power_cap+idle\n"
       "1.5,64_64_64,sm90_ws:n64,,2,99,gpu_idle\n",

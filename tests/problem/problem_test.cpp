@@ -153,26 +153,6 @@ TEST(Problem, ZeroSizesAreLegal) {
   EXPECT_FALSE(make_problem(sized(10, 20, 0))->is_empty()) << "beta * C is still to be written";
 }
 
-TEST(Problem, ResultsMayBeF32) {
-  Problem problem;
-  problem.m = 64;
-  problem.n = 32;
-  problem.k = 16;
-  problem.beta = 1;
-  const double half = make_problem(problem)->min_bytes();
-  problem.f32_output = true;
-  const Problem f32 = *make_problem(problem);
-  EXPECT_EQ(f32.output_type(), DataType::kF32);
-  EXPECT_EQ(f32.min_bytes() - half, 2.0 * 64 * 32 * 2) << "C and D, two bytes more an element";
-  EXPECT_EQ(describe(signature_of(f32)), "f16/f32 tn out=f32");
-  problem.accumulator = DataType::kF16;
-  EXPECT_EQ(make_problem(problem).error().what, "output = f32 with accumulator = f16: needs f32");
-  EXPECT_TRUE(set_output(problem, "f16"));
-  EXPECT_FALSE(problem.f32_output);
-  EXPECT_EQ(set_output(problem, "bf16").error().what,
-            "output = bf16: with f16 operands it must be f16 or f32");
-}
-
 TEST(Problem, CountsWorkAndBytes) {
   Problem problem = *make_problem(sized(10, 20, 30));
   EXPECT_EQ(problem.flop(), 2.0 * 10 * 20 * 30);
@@ -357,7 +337,6 @@ RC_GTEST_PROP(Mnk, AnyTextIsSafe, (const std::string& text)) {
   RC_ASSERT(problem.has_value() || problem.error().code == ErrorCode::kBadInput);
 }
 
-// A vector lies in two ways at once; it is named by the one that kernels read faster.
 Problem with_f32_output(std::int64_t m, std::int64_t n, std::int64_t k) {
   Problem problem;
   problem.m = m;
@@ -419,6 +398,7 @@ TEST(F32Output, IsTheOperandsTypeOrF32) {
             "output = f16: with bf16 operands it must be bf16 or f32");
 }
 
+// A vector lies in two ways at once; it is named by the one that kernels read faster.
 TEST(Problem, AVectorLiesAlongK) {
   Problem problem;
   problem.m = 1;

@@ -184,7 +184,10 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"alpha_too_large", "m,n,k,alpha\n1,2,3,1e39\n",
                     "shapes.csv:2: alpha: '1e39' does not fit in a 32-bit float"},
         RefusedCase{"json_broken", "{\"m\":1,\"n\":2,\"k\":3}\n{\"m\":1,\n",
-                    "shapes.csv:2: not a JSON object: expected a line such as "
+                    "shapes.csv:2: not JSON: wrong or cut off at byte 8: expected a line such as "
+                    "{\"m\":64,\"n\":4096,\"k\":64}"},
+        RefusedCase{"json_doubled_key", "{\"m\":1,\"n\":2,\"k\":3,\"m\":4}\n",
+                    "shapes.csv:1: the key 'm' is given twice: expected a line such as "
                     "{\"m\":64,\"n\":4096,\"k\":64}"},
         RefusedCase{"json_array", "{\"m\":1,\"n\":2,\"k\":3}\n[1,2,3]\n",
                     "shapes.csv:2: not a JSON object: expected a line such as "
@@ -305,6 +308,22 @@ TEST(ShapeList, ReadsTheTypeOfD) {
   EXPECT_TRUE(json->front().f32_output);
   EXPECT_EQ(parse_shape_list("m,n,k,out\n8,8,8,bf16\n", "x.csv", {}).error().what,
             "x.csv:2: out: output = bf16: with f16 operands it must be f16 or f32");
+}
+
+// What followed was ignored.
+TEST(ShapeList, ANulByteIsRefused) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(parse_shape_list("{\"m\":1,\"n\":2,\"k\":3}\n{\"m\":1,\"n\":2,\"k\":3}\0,\"m\":4\n"sv,
+                             "x", {})
+                .error()
+                .what,
+            "x:2: a NUL byte at byte 20: expected a line such as {\"m\":64,\"n\":4096,\"k\":64}");
+  EXPECT_EQ(parse_shape_list("m,n,k\n1,2,3\0"
+                             "4\n"sv,
+                             "x", {})
+                .error()
+                .what.rfind("x:2: k: '3", 0),
+            0U);
 }
 
 RC_GTEST_PROP(ShapeList, AnyTextIsSafe, (const std::string& text, bool is_json)) {

@@ -113,8 +113,8 @@ TEST(Scoreboard, EachSettingShowsItsOwnBest) {
   EXPECT_NEAR(board.overall.ours_and_vendor, 1.28, 1e-9);
   EXPECT_NEAR(board.overall.ours_and_vendor_foreign, 1.07, 1e-9);
   // The steady one serves, and the other behind kernels of ours. A win is one kernel's.
-  EXPECT_EQ(line.served.config, "flattered");
-  EXPECT_EQ(line.served.foreign_config, "steady");
+  EXPECT_EQ(line.served.config, "steady");
+  EXPECT_EQ(line.follower, "flattered");
   EXPECT_NEAR(board.overall.served, 1.28, 1e-9);
   EXPECT_NEAR(board.overall.served_foreign, 1.04, 1e-9);
   EXPECT_EQ(board.overall.raw_wins, 1);
@@ -249,14 +249,15 @@ TEST(Scoreboard, FloorsAreTheDevicesAndEmptyWhereItIsNotKnown) {
   Rows r;
   r.shape(64, 2.5).shape(1 << 20, 80);
   Scoreboard board = make_scoreboard(r.rows);
-  EXPECT_NE(to_csv(board).find(",1,,\n"), std::string::npos) << to_csv(board);
+  EXPECT_NE(to_csv(board).find(",1,,,\n"), std::string::npos) << to_csv(board);
   add_floors(board, *known_target("h200"), 0.56);
   EXPECT_EQ(board.shapes[0].impossible_floor_us, 0.56);
   EXPECT_EQ(board.shapes[0].expected_floor_us, 0.6);
   EXPECT_GT(board.shapes[1].expected_floor_us, 0.6);
   const std::string csv = to_csv(board);
-  EXPECT_NE(csv.find(",batch,impossible_floor_us,expected_floor_us\n"), std::string::npos);
-  EXPECT_NE(csv.find(",1,0.560,0.600\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",batch,impossible_floor_us,expected_floor_us,served_follower\n"),
+            std::string::npos);
+  EXPECT_NE(csv.find(",1,0.560,0.600,\n"), std::string::npos) << csv;
 }
 
 }  // namespace

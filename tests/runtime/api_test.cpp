@@ -2,6 +2,7 @@
 // list of misses, the log and what a library says of itself.
 #include <cuda.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -925,6 +926,17 @@ TEST(MissList, AFileThatCannotBeWrittenIsToldOnce) {
             "directory; problems are no longer recorded");
   list.note(shape(16, 8, 8));
   EXPECT_EQ(list.write(), "");
+}
+
+// The process waited at its end.
+TEST(MissList, APipeThatNobodyReadsIsNotWaitedFor) {
+  const testing::ScratchFolder scratch;
+  const std::string pipe = (scratch.path() / "misses").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  MissList list(pipe);
+  list.note(shape(8, 8, 8));
+  EXPECT_EQ(list.write(), "cannot write GEMMSMITH_RECORD=" + pipe +
+                              ": a pipe that nobody reads; problems are no longer recorded");
 }
 
 // M12: shapes that never end fill the list and cost no more.

@@ -14,6 +14,10 @@ inline constexpr const char* kPlain = "sm80_mma:s2";
 inline constexpr const char* kPlainSmall = "sm80_mma:m16.n32.wm1.wn1.s2";
 inline constexpr const char* kVendor = "cublaslt:a66.t20.s35.g3";
 
+// What the fake device's policy is: the one that ships.
+inline const std::string kShippedPolicy =
+    std::string(GEMMSMITH_SOURCE_DIR) + "/data/policy/h200_f16_f32_tn.policy";
+
 inline Target h200() {
   auto target = known_target("h200");
   target->name = "NVIDIA H200";
@@ -54,8 +58,29 @@ class TableMaker {
     const std::string pack_cubin("FAKE pack\0", 10);
     const auto added = writer_.add_kernel_plan(problem, *parsed, h200(),
                                                {cubin(""), "gemm", 128, 0, pack_cubin, fused},
-                                               {5, 1.25, 1.1}, role);
+                                               {5, chained_, foreign_}, role);
     EXPECT_TRUE(added) << added.error().what;
+    return *this;
+  }
+
+  // What the plans added from here on gained over lt_tuned.
+  TableMaker& gained(double chained, double foreign) {
+    chained_ = chained;
+    foreign_ = foreign;
+    return *this;
+  }
+
+  // Plans for the eight products with sizes of 64 and 128.
+  TableMaker& neighbours(const std::string& config) {
+    for (const std::int64_t m : {64, 128})
+      for (const std::int64_t n : {64, 128})
+        for (const std::int64_t k : {64, 128}) {
+          ProductOptions options;
+          options.m = m;
+          options.n = n;
+          options.k = k;
+          kernel(Product(options), config);
+        }
     return *this;
   }
 
@@ -85,6 +110,8 @@ class TableMaker {
     return problem;
   }
   plan::PlanTableWriter writer_;
+  double chained_ = 1.25;
+  double foreign_ = 1.1;
 };
 
 }  // namespace gemmsmith::runtime

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -46,6 +47,42 @@ TEST_F(StoreTest, RefusesADirectory) {
 }
 
 // Both look at the file while either may be migrating it.
+// SQLite kept such a store in memory or in a temporary file: everything measured was lost.
+TEST_F(StoreTest, NamesThatSqliteReadsAsSomethingElseAreRefused) {
+  const std::pair<const char*, const char*> kNames[] = {
+      {"", "an empty name"},
+      {":memory:", "names with a colon in front are SQLite's own"},
+      {":tmp:", "names with a colon in front are SQLite's own"},
+      {"file:x?mode=memory", "SQLite's URIs are no files"},
+      {"file:", "SQLite's URIs are no files"},
+      {"FILE:/tmp/x?vfs=memdb", "SQLite's URIs are no files"},
+      {"new/", "a folder's name, with a slash at its end"}};
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_);
+  for (const auto& [name, why] : kNames)
+    for (const Mode mode : {Mode::kReadWrite, Mode::kReadOnly})
+      EXPECT_EQ(open_error(name, mode), fmt::format("store '{}': {}; name a file, for example "
+                                                    "winners.db",
+                                                    name, why));
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+  for (const char* name : {"./:memory:", "./file:x?mode=memory", "a:memory:", "fil", "100%25"}) {
+    fill(name, 1);
+    EXPECT_TRUE(std::filesystem::exists(name)) << name;
+    EXPECT_EQ(must_open(name, Mode::kReadOnly).winners()->size(), 1U) << name;
+  }
+  std::filesystem::current_path(before);
+}
+
+// A pipe was waited for without end.
+TEST_F(StoreTest, PipesAndDevicesAreRefused) {
+  ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("pipe", file("link"));
+  for (const std::filesystem::path& path : {file("pipe"), file("link"), {"/dev/zero"}})
+    for (const Mode mode : {Mode::kReadWrite, Mode::kReadOnly})
+      EXPECT_EQ(open_error(path, mode),
+                "store " + path.string() + ": is a pipe or a device, expected a file");
+}
+
 TEST_F(StoreTest, TwoMayMakeTheSameStore) {
   for (int i = 0; i < 50; ++i) {
     const auto path = directory_ / fmt::format("{}.db", i);

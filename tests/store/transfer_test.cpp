@@ -101,11 +101,38 @@ TEST_F(ImportTest, NamesTheLineAndTheFault) {
             ":2: protocol: -1 is not a whole number from 0 to 2147483647");
   EXPECT_EQ(error_of(changed("\"row\":\"run\"", "\"row\":\"ruin\"")),
             ":2: row: unknown 'ruin', expected run, measurement, winner or counters");
-  EXPECT_NE(error_of(changed("\"median_us\":3.14159", "\"median_us\":\"fast\"")).find(":3: "),
-            std::string::npos);
-  EXPECT_NE(error_of(text_.substr(0, text_.size() / 2)).find("parse error"), std::string::npos);
+  EXPECT_EQ(error_of(changed("\"median_us\":3.14159", "\"median_us\":\"fast\"")),
+            ":3: median_us: expected a number, found string");
+  EXPECT_EQ(error_of(changed("\"median_us\"", "\"medium_us\"")), ":3: median_us: missing");
+  EXPECT_EQ(error_of(changed("\"id\":\"r1\"", "\"id\":1")), ":2: id: expected a string, found 1");
+  EXPECT_EQ(error_of(changed("\"environment\":{", "\"environment\":0,\"e\":{")),
+            ":2: environment: expected an object, found 0");
+  EXPECT_EQ(error_of(changed("\"repeats_us\":[", "\"repeats_us\":[null,")),
+            ":3: repeats_us: expected a number, found null");
+  EXPECT_EQ(error_of("[]\n"), ":1: expected a JSON object, found array");
+  EXPECT_NE(
+      error_of(text_.substr(0, text_.size() / 2)).find(": not JSON: wrong or cut off at byte "),
+      std::string::npos);
   EXPECT_EQ(error_of(changed("\"id\":\"r1\"", "\"id\":\"r2\"")),
             ": a measurement of 64_64_64 f16/f32 tn names run 'r1', which has no line");
+}
+
+TEST_F(ImportTest, RefusesVersionsThatNeverWere) {
+  EXPECT_EQ(error_of(changed("\"version\":2", "\"version\":0")), ":1: version: 0, expected 1 to 2");
+  for (const char* bad : {"-1", "1.5", "true", "\"2\""})
+    EXPECT_EQ(error_of(changed("\"version\":2", std::string("\"version\":") + bad)),
+              std::string(":1: version: ") + bad +
+                  " is not a whole number from 0 to 18446744073709551615");
+}
+
+// What followed a NUL byte was ignored, and of a key given twice the last counted.
+TEST_F(ImportTest, RefusesWhatALenientReaderDrops) {
+  EXPECT_EQ(error_of(changed("\"status\":\"ok\"", "\"status\":\"ok\",\"median_us\":1")),
+            ":3: the key 'median_us' is given twice");
+  const std::size_t end = text_.find('\n', text_.find("\"measurement\""));
+  EXPECT_EQ(error_of(std::string(text_).insert(end, std::string("\0x", 2)))
+                .rfind(":3: a NUL byte at byte ", 0),
+            0U);
 }
 
 // Exports of the first version are what they were, without rows of counters.
@@ -200,6 +227,34 @@ TEST_F(ImportTest, TakesEverySourceWithAConfigOfItsOwn) {
     ASSERT_TRUE(report) << report.error().what;
     EXPECT_EQ(report->winners, 1);
   }
+}
+
+// x.csv and x.csv.zst have one sidecar: writing the one took away what the other was measured on.
+TEST_F(StoreTest, ARecordingTakesNoOthersSidecar) {
+  fill(file(), 2);
+  const Store store = must_open(file(), Store::Mode::kReadOnly);
+  for (const auto& [first, second] :
+       {std::pair("x.csv.zst", "x.csv"), std::pair("y.csv", "y.csv.zst")}) {
+    ASSERT_TRUE(store.export_recording(kH200, file(first)));
+    const auto refused = store.export_recording(kH200, file(second));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kBadInput);
+    EXPECT_EQ(refused.error().what,
+              "recording " + file(second).string() + ": its sidecar would replace " +
+                  sidecar_path(file(first)).string() + ", which is that of " +
+                  file(first).string() + "; choose another name or move that recording away");
+    EXPECT_FALSE(std::filesystem::exists(file(second)));
+    EXPECT_TRUE(store.export_recording(kH200, file(first))) << "its own may be replaced";
+  }
+}
+
+TEST_F(StoreTest, ARecordingWhoseSidecarCannotBeWrittenIsNotWritten) {
+  fill(file(), 2);
+  const Store store = must_open(file(), Store::Mode::kReadOnly);
+  std::filesystem::create_directories(file("x.json"));
+  EXPECT_FALSE(store.export_recording(kH200, file("x.csv")));
+  EXPECT_FALSE(write_recording(file("x.csv"), {}, "{}"));
+  EXPECT_FALSE(std::filesystem::exists(file("x.csv")));
 }
 
 // x.csv's sidecar is x.json, which may be anything of the user's.

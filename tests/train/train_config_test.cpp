@@ -44,7 +44,9 @@ TEST(TrainConfig, ErrorsNameFileEntryAndWhatWasExpected) {
     return parse_train_config(text, "a.json").error().what;
   };
   EXPECT_EQ(refusal("[1]"), "a.json: is not a JSON object");
-  EXPECT_EQ(refusal("{\"seed\": 1"), "a.json: is not a JSON object");
+  EXPECT_EQ(refusal("{\"seed\": 1"), "a.json: not JSON: wrong or cut off at byte 11");
+  EXPECT_EQ(refusal(R"({"seed": 1, "seed": 2})"), "a.json: the key 'seed' is given twice");
+  EXPECT_TRUE(parse_train_config("{} // a comment\n", "a.json"));
   EXPECT_EQ(refusal(R"({"hiden": 3})"), "a.json: unknown entry 'hiden' (docs/agent.md lists them)");
   EXPECT_EQ(refusal(R"({"hidden": 0})"),
             "a.json: hidden: expected a whole number from 1 to 4096, found 0");

@@ -20,6 +20,7 @@ function drawShapes() {
       figure("served", "served", "served", ratio, aboveOne), figure("served (foreign)", "served_foreign", "served_foreign", ratio, aboveOne),
       { name: "served by", css: "config mono", value: (i) => configText(columns.served_config[i]) },
       { name: "our best", css: "config mono", value: (i) => configText(columns.raw_config[i]) },
+      { name: "follower (serves back to back)", css: "config mono", value: (i) => configText(columns.follower[i]) },
     ],
   });
 }
