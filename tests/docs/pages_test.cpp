@@ -50,6 +50,19 @@ TEST(Pages, LinksLeadToFiles) {
         << link.page << ":" << link.line << ": no file " << link.text;
 }
 
+TEST(Pages, EveryPictureIsOnOne) {
+  std::set<std::string> shown;
+  for (const Mention& link : mentions(links))
+    shown.insert(((kTree / link.page).parent_path() / link.text).lexically_normal().string());
+  int pictures = 0;
+  for (const auto& entry : fs::directory_iterator(kTree / "docs/images")) {
+    ++pictures;
+    EXPECT_EQ(shown.count(entry.path().lexically_normal().string()), 1U)
+        << "no page shows " << entry.path().filename();
+  }
+  EXPECT_GT(pictures, 3);
+}
+
 // A page may name a program by its source's path, and several files by their common beginning.
 TEST(Pages, PathsInCodeExist) {
   std::set<std::string> files;
