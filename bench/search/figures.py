@@ -96,10 +96,11 @@ def print_counterparts(splits):
 def read_results():
     table = {}
     for path in sorted((HERE / "results").glob("*.csv")):
-        if path.name == COUNTERPARTS:
-            continue
         with open(path, newline="") as file:
-            for row in csv.DictReader(file):
+            rows = csv.DictReader(file)
+            if "low" not in rows.fieldnames:  # of another kind: live runs, counterparts
+                continue
+            for row in rows:
                 table[row["split"], row["searcher"], row["measure"]] = tuple(
                     float(row[x]) for x in ("value", "low", "high"))
     return table
@@ -150,7 +151,8 @@ def draw_bars(table, measure, splits, names, label, file_name, bar=None):
         axes.axhline(bar, color="black", lw=0.8, ls="--")
     axes.set_xticks([s + 0.4 - width / 2 for s in range(len(splits))], splits)
     axes.set(ylabel=label)
-    axes.legend(fontsize=7, ncol=3)
+    # Above the bars, some of which reach the top.
+    axes.legend(fontsize=7, ncol=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return figure, axes, file_name
 
 

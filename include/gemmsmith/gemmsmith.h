@@ -23,8 +23,7 @@
  *     pointer_mode, m, n, k, lda, ldb, ldc, ldd, epilogue, output, batch, strides, bias; alpha,
  *     beta; then, unless m or n is 0: A, B, C, D, workspace. Leading dimensions are
  *     checked for empty matrices, too.
- *  7. m = 0 or n = 0 succeeds and does nothing. k = 0 computes D = act(beta * C + bias) (with
- *     16-bit output; else it is refused).
+ *  7. m = 0 or n = 0 succeeds and does nothing. k = 0 computes D = act(beta * C + bias).
  *  8. alpha and beta point to a float, or with GEMMSMITH_COMPUTE_16F to an IEEE half: on the host,
  *     at any address, or with GEMMSMITH_POINTER_MODE_DEVICE on the device. Host values are read
  *     before the call returns, device values when the product runs.
@@ -64,7 +63,8 @@
  * 17. D = act(alpha * op(A) * op(B) + beta * C + bias): the bias is added before the activation,
  *     and a residual is C with beta = 1. A plan serves epilogues where the table holds its kernel
  *     with them; what neither such a plan nor cuBLASLt applies before D is rounded, a second launch
- *     does on the rounded D. f32 output has plans of its own.
+ *     does on the rounded D. f32 output (GEMMSMITH_OUTPUT_32F: C, D and the bias) is served in the
+ *     same ways, by plans that were tuned for it.
  * 18. With GEMMSMITH_RECORD=FILE in the environment, each problem that no plan served is appended
  * to FILE once, as a shape list for `gemmsmith tune --shapes FILE`. At most 4096 problems are kept;
  *     nothing is written while a stream captures.

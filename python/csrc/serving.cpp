@@ -43,14 +43,23 @@ std::uint64_t plans_identity() {
   return hash64(text);
 }
 
-bool has_plans_with_c() {
+PlannedSums planned_sums() {
+  PlannedSums planned;
   for (const std::string& file : plan_files()) {
     const auto table = plan::PlanTable::open(file);
     if (!table) continue;
-    for (const plan::PlanEntry& entry : table->entries())
-      if (entry.key.epilogue == static_cast<std::uint32_t>(plan::Epilogue::kGeneral)) return true;
+    for (const plan::PlanEntry& entry : table->entries()) {
+      if (entry.source != plan::PlanSource::kKernel || entry.key.grouped == 1 ||
+          entry.key.f32_output == 1)
+        continue;
+      const auto epilogue = static_cast<plan::Epilogue>(entry.key.epilogue);
+      if (entry.key.batch > 1)
+        planned.baddbmm |= epilogue != plan::Epilogue::kPlain;
+      else
+        planned.addmm |= epilogue == plan::Epilogue::kGeneral || entry.fused_kernel_number != 0;
+    }
   }
-  return false;
+  return planned;
 }
 
 }  // namespace gemmsmith::python

@@ -18,7 +18,12 @@ int forecast(const blas::GemmCall& call, float beta, double* us_and_speedup);
 // Of the plan tables that would be loaded, by their names, sizes and times.
 std::uint64_t plans_identity();
 
-// Whether a plan table that would be loaded has plans with beta * C.
-bool has_plans_with_c();
+// Whether a plan table that would be loaded has plans for what only these two ask for: beta * C, a
+// bias, or a batch by other scalars than 1 and 0.
+struct PlannedSums {
+  bool addmm = false;
+  bool baddbmm = false;
+};
+PlannedSums planned_sums();
 
 }  // namespace gemmsmith::python

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -120,6 +121,43 @@ std::vector<Mention> commands(std::string_view page, std::string_view text) {
       append(found, all_matches(page, line, pending, command));
       pending.clear();
     }
+  return found;
+}
+
+std::vector<Mention> preloads(std::string_view page, std::string_view text) {
+  static const std::regex preload(R"x(LD_PRELOAD=(\$\(.*\)|[^\s`]+))x");
+  static const std::regex assignment(R"(^(\w+)=(\S+))");
+  std::map<std::string, std::string> assigned;
+  std::vector<Mention> found;
+  for (const Line& line : lines_of(text)) {
+    std::smatch match;
+    if (line.fenced && std::regex_search(line.text, match, assignment))
+      assigned["$" + match[1].str()] = match[2];
+    for (const std::string& code : code_of(line))
+      for (Mention& mention : all_matches(page, line, code, preload)) {
+        if (const auto it = assigned.find(mention.text); it != assigned.end())
+          mention.text = it->second;
+        found.push_back(std::move(mention));
+      }
+  }
+  return found;
+}
+
+std::vector<Mention> variables(std::string_view page, std::string_view text) {
+  static const std::regex variable(R"(\b(GEMMSMITH_[A-Z_]+)\b)");
+  std::vector<Mention> found;
+  for (const Line& line : lines_of(text))
+    for (const std::string& code : code_of(line))
+      append(found, all_matches(page, line, code, variable));
+  return found;
+}
+
+std::vector<std::string> variables_of_source(std::string_view source) {
+  static const std::regex variable(R"x("(GEMMSMITH_(?!STATUS_)[A-Z_]*[A-Z])")x");
+  const std::string text(source);
+  std::vector<std::string> found;
+  for (std::sregex_iterator it(text.begin(), text.end(), variable), end; it != end; ++it)
+    found.push_back((*it)[1]);
   return found;
 }
 

@@ -33,6 +33,15 @@ std::vector<Mention> commands(std::string_view page, std::string_view text);
 // "test_name". A span that begins with '.' or '…' belongs to the suite named before it in its row.
 std::vector<Mention> named_tests(std::string_view page, std::string_view text);
 
+// What LD_PRELOAD is set to in code; `$lib` is replaced by what the page sets it to before.
+std::vector<Mention> preloads(std::string_view page, std::string_view text);
+
+// Words GEMMSMITH_… in code: variables of the environment.
+std::vector<Mention> variables(std::string_view page, std::string_view text);
+
+// The same in source text: whole strings "GEMMSMITH_…", without the C API's names of statuses.
+std::vector<std::string> variables_of_source(std::string_view source);
+
 // The words of a command that begin with "--", without a value behind '='.
 std::vector<std::string> flags(std::string_view command);
 

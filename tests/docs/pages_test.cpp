@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
 #include "base/files.h"
+#include "base/settings.h"
 #include "cli/run_program.h"
 #include "docs/markdown.h"
 
@@ -46,6 +48,19 @@ TEST(Pages, LinksLeadToFiles) {
   for (const Mention& link : all)
     EXPECT_TRUE(fs::exists((kTree / link.page).parent_path() / link.text))
         << link.page << ":" << link.line << ": no file " << link.text;
+}
+
+TEST(Pages, EveryPictureIsOnOne) {
+  std::set<std::string> shown;
+  for (const Mention& link : mentions(links))
+    shown.insert(((kTree / link.page).parent_path() / link.text).lexically_normal().string());
+  int pictures = 0;
+  for (const auto& entry : fs::directory_iterator(kTree / "docs/images")) {
+    ++pictures;
+    EXPECT_EQ(shown.count(entry.path().lexically_normal().string()), 1U)
+        << "no page shows " << entry.path().filename();
+  }
+  EXPECT_GT(pictures, 3);
 }
 
 // A page may name a program by its source's path, and several files by their common beginning.
@@ -114,6 +129,69 @@ TEST(Pages, EveryFileOfDataIsDescribed) {
         << "data/README.md does not name " << entry.path().lexically_relative(kTree);
   }
   EXPECT_GT(files, 20);
+}
+
+// BUG: a bare name, which the loader looks for in the system's folders only.
+TEST(Pages, PreloadLinesWorkAsTyped) {
+  const auto all = mentions(preloads);
+  EXPECT_GT(all.size(), 4U) << "the lines were not found";
+  const std::string in_build = GEMMSMITH_PRELOAD_IN_BUILD;  // relative to the build folder
+  for (const Mention& preload : all) {
+    const std::string where = preload.page + ":" + std::to_string(preload.line) + ": ";
+    if (preload.text.rfind("$(", 0) == 0) {
+      EXPECT_NE(preload.text.find("preload_path()"), std::string::npos) << where << preload.text;
+      continue;
+    }
+    const fs::path path = preload.text;
+    EXPECT_TRUE(path.is_absolute() || preload.text.rfind("$PWD/", 0) == 0)
+        << where << preload.text << " is no whole path";
+    EXPECT_EQ(path.filename(), fs::path(in_build).filename()) << where;
+    const std::size_t at = preload.text.find("build/");
+    if (at == std::string::npos) continue;
+    EXPECT_EQ(preload.text.substr(preload.text.find('/', at + 6) + 1), in_build) << where;
+  }
+}
+
+// The settings' own, made from their names, and those that sources ask for by whole names.
+TEST(Pages, SettingsAreTheVariablesThatAreRead) {
+  const auto page = read_file(kTree / "docs/settings.md");
+  ASSERT_TRUE(page) << page.error().what;
+  std::set<std::string> said;
+  for (const Mention& variable : variables("docs/settings.md", *page)) said.insert(variable.text);
+  std::set<std::string> read;
+  for (const auto& [name, value] : Settings::known()) {
+    std::string variable = "GEMMSMITH_" + name;
+    std::transform(variable.begin(), variable.end(), variable.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    read.insert(variable);
+  }
+  for (const char* folder : {"src", "python"})
+    for (const auto& entry : fs::recursive_directory_iterator(kTree / folder))
+      if (const fs::path type = entry.path().extension();
+          type == ".cpp" || type == ".h" || type == ".py")
+        for (const std::string& variable : variables_of_source(*read_file(entry.path())))
+          read.insert(variable);
+  EXPECT_GT(read.size(), 15U) << "the names were not found";
+  for (const std::string& variable : read)
+    EXPECT_EQ(said.count(variable), 1U) << "docs/settings.md lacks " << variable;
+  for (const std::string& variable : said)
+    EXPECT_EQ(read.count(variable), 1U)
+        << "docs/settings.md has " << variable << ", which nothing reads";
+}
+
+TEST(Markdown, PreloadsAreWhatTheLineWillHave) {
+  EXPECT_EQ(texts(preloads("p",
+                           "`LD_PRELOAD=a.so`, LD_PRELOAD=no\n```\nlib=/b.so  # x\nA=1 "
+                           "LD_PRELOAD=$lib c\nLD_PRELOAD=$(d \"e f\") g\n```\n")),
+            (Texts{"a.so", "/b.so", "$(d \"e f\")"}));
+}
+
+TEST(Markdown, VariablesStandInCodeAndInWholeStrings) {
+  EXPECT_EQ(texts(variables("p", "GEMMSMITH_NO `GEMMSMITH_A=1`\n```\nGEMMSMITH_B_C=2 d\n```\n")),
+            (Texts{"GEMMSMITH_A", "GEMMSMITH_B_C"}));
+  EXPECT_EQ(variables_of_source("getenv(\"GEMMSMITH_A\") \"GEMMSMITH_B or\" "
+                                "\"GEMMSMITH_STATUS_C\" GEMMSMITH_D \"GEMMSMITH_\""),
+            (Texts{"GEMMSMITH_A"}));
 }
 
 TEST(Markdown, LinksAreFilesOutsideOfCode) {

@@ -53,10 +53,10 @@ def routed():
 
 
 @pytest.fixture
-def routed_addmm():
-    _routing.route_addmm("CPU")
+def routed_sums():
+    _routing.route_sums("CPU", cpu.library.gemmsmith_torch_planned_sums())
     yield
-    _routing.unroute_addmm()
+    _routing.unroute_sums()
 
 
 def whole(*size, dtype=torch.float16, seed=0):
@@ -129,7 +129,9 @@ def test_routed_batches_of_interleaved_heads_equal_torchs(routed):
     tokens, heads = 32, 12
     q, k = (whole(tokens, heads * 64, seed=s).view(tokens, heads, 64).transpose(0, 1) for s in (0, 1))
     windows = whole(7 * 1971 + 255 * 769 + 64).as_strided((8, 256, 64), (1971, 769, 1))
-    for a, b in ((q, k.transpose(1, 2)), (k[:1], q[:1].transpose(1, 2)), (windows, windows.mT)):
+    three = whole(64, 3 * 64, seed=2).view(64, 3, 64).transpose(0, 1)
+    pairs = [(q, k.transpose(1, 2)), (k[:1], q[:1].transpose(1, 2)), (windows, windows.mT)]
+    for a, b in [*pairs, (three, three.mT)]:
         product = torch.bmm(a, b)
         cpu.library.gemmsmith_torch_set_routing(0)
         plain = torch.bmm(a, b)
@@ -246,6 +248,89 @@ def test_a_batch_of_one_is_served(routed):
     assert product.shape == (1, 64, 64)
 
 
+# A plan is for a number of products, and serves shared operands and interleaved ones.
+@pytest.mark.parametrize("shared", [None, "a", "b"])
+def test_a_batch_is_served_by_a_plan_for_it(routed, shared):
+    a, b = whole(3, 64, 64), whole(3, 64, 64, seed=1)
+    if shared == "a":
+        a = a[:1].expand(3, 64, 64)
+    if shared == "b":
+        b = b[:1].expand(3, 64, 64)
+    product, served, passed = served_by_plan(lambda: torch.bmm(a, b.mT))
+    assert (served, passed) == (1, 0)
+    assert torch.equal(product, expected_mm(a, b.mT))
+    assert product.is_contiguous()
+    _, served, passed = served_by_plan(lambda: torch.bmm(whole(4, 64, 64), whole(4, 64, 64).mT))
+    assert (served, passed) == (0, 1)
+
+
+def test_a_batch_keeps_gradients(routed):
+    a, b = whole(3, 64, 64).requires_grad_(), whole(3, 64, 64, seed=1).requires_grad_()
+    grad = whole(3, 64, 64, seed=2)
+    torch.bmm(a, b.mT).backward(grad)
+    assert torch.equal(a.grad, expected_mm(grad, b.detach()))
+    assert torch.equal(b.grad, expected_mm(grad.mT, a.detach()))
+
+
+@pytest.fixture
+def torchs_f32():
+    """torch has products with out_dtype for CUDA only: a stand-in for them on the CPU."""
+    library = torch.library.Library("aten", "IMPL")
+
+    def kernel(a, b, out_dtype, *, out):
+        if out_dtype not in (a.dtype, torch.float32):
+            raise RuntimeError("out_dtype must be the same as input dtype or fp32")
+        # No product of torch's, which would be counted.
+        return out.copy_((a.double().unsqueeze(-1) * b.double().unsqueeze(-3)).sum(-2))
+
+    library.impl("mm.dtype_out", kernel, "CPU")
+    library.impl("bmm.dtype_out", kernel, "CPU")
+    yield
+    library._destroy()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_f32_results_are_served_by_plans_of_their_own(routed, torchs_f32, dtype):
+    # Sums that neither type can hold.
+    a, b = whole(64, 64, dtype=dtype) * 128, whole(64, 64, dtype=dtype, seed=1).t() * 64
+    exact = (a.double() @ b.double()).float()
+    for function in (torch.mm, gt.mm):
+        product, served, passed = served_by_plan(lambda: function(a, b, out_dtype=torch.float32))
+        assert (served, passed) == (1, 0)
+        assert product.dtype == torch.float32 and torch.equal(product, exact)
+        # As torch, whose sums are rounded to the type that is asked for.
+        product, served, passed = served_by_plan(lambda: function(a, b, out_dtype=dtype))
+        assert (served, passed) == (1, 0)
+        assert product.dtype == dtype and torch.equal(product, expected_mm(a, b))
+        odd = a[:48]
+        product, served, passed = served_by_plan(lambda: function(odd, b, out_dtype=torch.float32))
+        assert (served, passed) == (0, 1)
+        assert torch.equal(product, exact[:48])
+
+
+def test_f32_results_of_batches(routed, torchs_f32):
+    a, b = whole(3, 64, 64) * 128, whole(3, 64, 64, seed=1).mT * 64
+    exact = (a.double() @ b.double()).float()
+    for function in (torch.bmm, gt.bmm):
+        for batch, plans in ((3, 1), (2, 0)):
+            product, served, passed = served_by_plan(
+                lambda: function(a[:batch], b[:batch], out_dtype=torch.float32)
+            )
+            assert (served, passed) == (plans, 1 - plans)
+            assert torch.equal(product, exact[:batch])
+
+
+def test_other_out_dtypes_are_torchs_to_refuse(routed, torchs_f32):
+    a = whole(64, 64)
+    for dtype in (torch.bfloat16, torch.float64, torch.int8):
+        with pytest.raises(RuntimeError):
+            torch.mm(a, a.t(), out_dtype=dtype)
+    with pytest.raises(RuntimeError):
+        torch.mm(a, whole(3, 3), out_dtype=torch.float32)
+    with pytest.raises(RuntimeError):
+        torch.mm(a, a[0], out_dtype=torch.float32)
+
+
 def test_out_is_untouched_by_routing(routed):
     out = torch.full((64, 64), float("nan"), dtype=torch.float16)
     a, b = whole(64, 64), whole(64, 64, seed=1).t()
@@ -313,7 +398,7 @@ def test_addmm_without_alpha_is_torchs(beta):
 
 
 # E6: an output that is an input, or a part of one, is torch's to judge.
-def test_addmm_into_its_own_input_is_torchs(routed_addmm):
+def test_addmm_into_its_own_input_is_torchs(routed_sums):
     def outcomes():
         def fresh():
             return whole(64, 64, seed=3), whole(64, 64), whole(64, 64, seed=1)
@@ -327,7 +412,7 @@ def test_addmm_into_its_own_input_is_torchs(routed_addmm):
             yield outcome(lambda: call(*fresh()))
 
     ours = list(outcomes())
-    _routing.unroute_addmm()
+    _routing.unroute_sums()
     for own, plain in zip(ours, outcomes()):
         assert_same_outcome(own, plain)
 
@@ -371,30 +456,75 @@ def assert_same_outcome(ours, theirs):
 
 
 @pytest.mark.parametrize("arguments, scalars", list(addmm_cases()))
-def test_addmm_by_itself_and_routed_is_torchs(routed_addmm, arguments, scalars):
+def test_addmm_by_itself_and_routed_is_torchs(routed_sums, arguments, scalars):
     routed_result = outcome(lambda: torch.addmm(*arguments, **scalars))
     own = outcome(lambda: gt.addmm(*arguments, **scalars))
-    _routing.unroute_addmm()
+    _routing.unroute_sums()
     plain = outcome(lambda: torch.addmm(*arguments, **scalars))
     assert_same_outcome(routed_result, plain)
     assert_same_outcome(own, plain)
 
 
-def test_a_routed_addmm_is_served_in_linear_and_keeps_gradients(routed_addmm):
+def test_a_routed_addmm_is_served_in_linear_and_keeps_gradients(routed_sums):
     c, a, b = whole(64, 64, seed=3), whole(64, 64), whole(64, 64, seed=1).t()
     _, served, _ = served_by_plan(lambda: torch.addmm(c, a, b, beta=3, alpha=2))
     assert served == 1
     layer = torch.nn.Linear(64, 64).half()
     x = whole(64, 64).requires_grad_()
     _, served, passed = served_by_plan(lambda: layer(x))
-    assert (served, passed) == (0, 1)  # a bias has no plan yet
+    assert (served, passed) == (0, 1)  # the table has no kernel with epilogues for it
     torch.addmm(c, x, b).sum().backward()
     assert torch.equal(x.grad, expected_mm(torch.ones(64, 64).half(), b.t()))
 
 
-def test_addmm_is_routed_only_where_a_plan_could_gain(tmp_path):
-    assert cpu.library.gemmsmith_torch_has_addmm_plans() == 1
-    script = "import gemmsmith.torch._library as l; print(l.library.gemmsmith_torch_has_addmm_plans())"
+# The bias is added in f32, before the sum is rounded.
+def test_a_bias_is_served_by_a_kernel_with_epilogues(routed_sums):
+    x, weight, bias = whole(2, 64, 64), whole(128, 64, seed=1), whole(128, seed=2)
+    exact = (x.double() @ weight.double().t() + bias.double()).half()
+    for function in (torch.nn.functional.linear, gt.linear):
+        y, served, passed = served_by_plan(lambda: function(x, weight, bias))
+        assert (served, passed) == (1, 0)
+        assert torch.equal(y, exact)
+    flat = x.view(128, 64)
+    for function in (torch.addmm, gt.addmm):
+        y, served, passed = served_by_plan(lambda: function(bias, flat, weight.t()))
+        assert (served, passed) == (1, 0)
+        assert torch.equal(y, exact.view(128, 128))
+    # What a bias is not: scaled, strided, of each row.
+    for other, scalars in (
+        (bias, {"beta": 2}),
+        (whole(256, seed=2)[::2], {}),
+        (whole(128, 1, seed=2), {}),
+    ):
+        y, served, passed = served_by_plan(lambda: torch.addmm(other, flat, weight.t(), **scalars))
+        assert (served, passed) == (0, 1)
+        expected = scalars.get("beta", 1) * other.double() + flat.double() @ weight.double().t()
+        assert torch.equal(y, expected.half())
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu_tanh"])
+def test_activations_are_served_by_a_kernel_with_epilogues(activation):
+    x, weight, bias = whole(128, 64), whole(128, 64, seed=1), whole(128, seed=2)
+    y, served, passed = served_by_plan(lambda: gt.linear(x, weight, bias, activation))
+    assert (served, passed) == (1, 0)
+    reference = activation_reference(x, weight, bias, activation)
+    assert torch.allclose(y.double(), reference, rtol=2**-10, atol=2**-10)
+
+
+def test_gradients_through_a_bias_that_a_plan_serves(routed_sums):
+    x = whole(128, 64).requires_grad_()
+    weight = whole(128, 64, seed=1).requires_grad_()
+    bias = whole(128, seed=2).requires_grad_()
+    grad = whole(128, 128, seed=4)
+    torch.nn.functional.linear(x, weight, bias).backward(grad)
+    assert torch.equal(x.grad, expected_mm(grad, weight.detach()))
+    assert torch.equal(weight.grad, expected_mm(grad.t(), x.detach()))
+    assert torch.equal(bias.grad, grad.sum(0))
+
+
+def test_sums_are_routed_only_where_a_plan_could_gain(tmp_path):
+    assert cpu.library.gemmsmith_torch_planned_sums() == 3
+    script = "import gemmsmith.torch._library as l; print(l.library.gemmsmith_torch_planned_sums())"
     for plans in ("", str(tmp_path / "missing.plans")):
         environment = {**os.environ, "GEMMSMITH_PLANS": plans, "XDG_DATA_HOME": str(tmp_path)}
         done = subprocess.run(
@@ -409,16 +539,50 @@ def baddbmm_cases():
     yield (torch.full((1, 64, 64), float("nan"), dtype=torch.float16), a, b), {"beta": 0}, 1
     yield (whole(64, seed=3), a, b), {}, 0
     yield (whole(2, 64, 64), a.expand(2, 64, 64), b.expand(2, 64, 64)), {}, 0
+    a, b = whole(3, 64, 64), whole(3, 64, 64, seed=1).mT
+    yield (whole(3, 64, 64, seed=3), a, b), {"beta": 3, "alpha": 2}, 1
+    yield (whole(1, 64, 64, seed=3).expand(3, 64, 64), a, b), {}, 1
+    yield (whole(64, 3, 64, seed=3).transpose(0, 1), a, b), {}, 1
+    yield (torch.full((), float("nan"), dtype=torch.float16), a, b), {"beta": 0}, 1
+    yield (whole(1, 64, 64, seed=3), a, b), {}, 0
+    yield (whole(64, seed=3), a, b), {}, 0
+    yield (whole(64, 1, seed=3), a, b), {}, 0
+    yield (whole(3, 64, 64, seed=3), a, b), {"alpha": 0}, 0
     yield (whole(0, 4, 4), whole(0, 4, 3), whole(0, 3, 4)), {}, 0
+    # B6: refused, each for its own reason.
     yield (whole(1, 64, 64), a, b[0]), {}, 0
+    yield (whole(2, 64, 64), a, b), {}, 0
+    yield (whole(3, 64, 64), a, b[:2]), {}, 0
+    yield (whole(3, 64, 64).float(), a, b), {}, 0
+    yield (whole(3, 64, 64), a.float(), b), {}, 0
     yield (whole(1, 4, 4), whole(1, 4, 3), whole(1, 4, 4)), {}, 0
 
 
 @pytest.mark.parametrize("arguments, scalars, plans", list(baddbmm_cases()))
-def test_baddbmm_is_torchs(arguments, scalars, plans):
+def test_baddbmm_by_itself_and_routed_is_torchs(routed_sums, arguments, scalars, plans):
     own, served, _ = served_by_plan(lambda: outcome(lambda: gt.baddbmm(*arguments, **scalars)))
-    assert_same_outcome(own, outcome(lambda: torch.baddbmm(*arguments, **scalars)))
     assert served == plans
+    routed_result, served, _ = served_by_plan(
+        lambda: outcome(lambda: torch.baddbmm(*arguments, **scalars))
+    )
+    assert served == plans
+    _routing.unroute_sums()
+    plain = outcome(lambda: torch.baddbmm(*arguments, **scalars))
+    assert_same_outcome(own, plain)
+    assert_same_outcome(routed_result, plain)
+
+
+@pytest.mark.parametrize("shape", [(3, 64, 64), (64,), (3, 1, 64), ()])
+def test_baddbmm_keeps_gradients(shape):
+    ours = [
+        t.requires_grad_()
+        for t in (whole(*shape, seed=3), whole(3, 64, 64), whole(3, 64, 64, seed=1))
+    ]
+    theirs = [t.detach().clone().requires_grad_() for t in ours]
+    gt.baddbmm(*ours, beta=3, alpha=2).sum().backward()
+    torch.baddbmm(*theirs, beta=3, alpha=2).sum().backward()
+    for own, other in zip(ours, theirs):
+        assert torch.equal(own.grad, other.grad)
 
 
 def activation_reference(x, weight, bias, activation):
@@ -506,6 +670,13 @@ def test_opcheck(requires_grad):
         torch.ops.gemmsmith.addmm.default,
         (tensor(64, 64, seed=2), tensor(64, 64), tensor(64, 64, seed=1), 3.0, 2.0),
     )
+    torch.library.opcheck(
+        torch.ops.gemmsmith.baddbmm.default,
+        (tensor(2, 8, 8, seed=2), tensor(2, 8, 8), tensor(2, 8, 8, seed=1), 3.0, 2.0),
+    )
+    if not requires_grad:
+        a, b = whole(64, 64), whole(64, 64, seed=1).t()
+        torch.library.opcheck(torch.ops.gemmsmith._mm_dtype.default, (a, b, torch.float32))
 
 
 def test_vmap_func_grad_and_inference_mode(routed):
@@ -589,6 +760,36 @@ def test_compile_serves_addmm_with_an_input_of_its_shape():
     )
     assert (served, passed) == (1, 0)
     assert torch.equal(result, torch.addmm(c, a, b.t(), beta=3, alpha=2))
+
+
+def test_compile_serves_batches_and_sums_of_them():
+    a, b, c = whole(3, 64, 64), whole(3, 64, 64, seed=1), whole(3, 64, 64, seed=3)
+    result, served, passed = compiled_counts(lambda a, b: torch.bmm(a, b.mT), a, b)
+    assert (served, passed) == (1, 0) and torch.equal(result, expected_mm(a, b.mT))
+    result, served, passed = compiled_counts(
+        lambda c, a, b: torch.baddbmm(c, a, b.mT, beta=3, alpha=2), c, a, b
+    )
+    assert (served, passed) == (1, 0)
+    assert torch.equal(result, torch.baddbmm(c, a, b.mT, beta=3, alpha=2))
+
+
+def test_compile_serves_f32_results(torchs_f32):
+    a, b = whole(64, 64) * 128, whole(64, 64, seed=1) * 64
+    result, served, passed = compiled_counts(
+        lambda a, b: torch.mm(a, b.t(), out_dtype=torch.float32), a, b
+    )
+    assert (served, passed) == (1, 0)
+    assert torch.equal(result, (a.double() @ b.t().double()).float())
+
+
+# A kernel with epilogues takes the bias, and the activation that alone uses the sum.
+@pytest.mark.parametrize("after", [lambda y: y.view(-1), torch.relu, torch.sin])
+def test_compile_gives_a_bias_to_a_kernel_with_epilogues(after):
+    bias, a, b = whole(128, seed=3), whole(128, 64), whole(128, 64, seed=1)
+    function = lambda bias, a, b: after(torch.addmm(bias, a, b.t()))  # noqa: E731
+    result, served, passed = compiled_counts(function, bias, a, b)
+    assert (served, passed) == (1, 0)
+    assert torch.allclose(result.float(), function(bias, a, b).float(), atol=2e-3)
 
 
 # The plan of the table saves 1.25 us: less than a pass over D costs, more than adding the bias within a

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 
 from . import _operators  # noqa: F401  (defines torch.ops.gemmsmith)
-from ._library import library
+from ._library import ACTIVATIONS, BIAS, AskedProduct, library
 
 aten = torch.ops.aten
 ops = torch.ops.gemmsmith
@@ -60,53 +60,51 @@ class Forecast(NamedTuple):
 _UNKNOWN = object()
 
 
-def _forecast(a, b, beta: float = 0.0):
+def _forecast(a, b, beta: float = 0.0, epilogue: int = 0, out_dtype=None):
     """A Forecast; None where no plan serves the product; _UNKNOWN where that cannot be told, as with
     sizes that are symbols, or before the program has used its GPU."""
     a, b = (node.meta["val"] for node in (a, b))
     numbers = [*a.shape, *b.shape, *a.stride(), *b.stride()]
     if not all(isinstance(number, int) for number in numbers):
         return _UNKNOWN
-    if a.dim() == 3:
-        if a.shape[0] != 1 or b.shape[0] != 1:
-            return None
-        a, b = a[0], b[0]
+    if out_dtype not in (None, a.dtype, torch.float32):
+        return None
+    strides = ctypes.c_int64 * 3
+    asked = AskedProduct(
+        is_bfloat16=a.dtype == torch.bfloat16,
+        f32_output=out_dtype == torch.float32,
+        batch=a.shape[0] if a.dim() == 3 else 1,
+        m=a.shape[-2],
+        n=b.shape[-1],
+        k=a.shape[-1],
+        a_strides=strides(*a.stride()) if a.dim() == 3 else strides(0, *a.stride()),
+        b_strides=strides(*b.stride()) if b.dim() == 3 else strides(0, *b.stride()),
+        epilogue=epilogue,
+    )
     figures = (ctypes.c_double * 2)()
-    pair = ctypes.c_int64 * 2
     with contextlib.ExitStack() as stack:
         if a.device.type == "cuda":
             if not torch.cuda.is_initialized():
                 return _UNKNOWN
             stack.enter_context(torch.cuda.device(a.device))
-        answer = library.gemmsmith_torch_forecast(
-            int(a.dtype == torch.bfloat16),
-            a.shape[0],
-            b.shape[1],
-            a.shape[1],
-            pair(*a.stride()),
-            pair(*b.stride()),
-            beta,
-            figures,
-        )
+        answer = library.gemmsmith_torch_forecast(asked, beta, figures)
     if answer < 0:
         return _UNKNOWN
     return Forecast(*figures) if answer else None
 
 
-def _fuse(graph, node) -> bool:
-    """addmm(bias, a, b) and the activation that alone uses it."""
-    bias, a, b = node.args[:3]
-    user = _only_user(node)
-    activation = _activation_of(user)
-    if activation is None:
-        return False
-    with graph.inserting_before(user):
-        fused = graph.call_function(ops._addmm_activation.default, (bias, a, b, activation))
-    fused.meta.update(user.meta)
-    user.replace_all_uses_with(fused)
-    graph.erase_node(user)
-    graph.erase_node(node)
-    return True
+def _fuse(graph, node, activation: str) -> None:
+    """addmm(bias, a, b), with the activation that alone uses it."""
+    last = node if activation == "none" else _only_user(node)
+    with graph.inserting_before(last):
+        fused = graph.call_function(
+            ops._addmm_activation.default, (*node.args[:3], activation)
+        )
+    fused.meta.update(last.meta)
+    last.replace_all_uses_with(fused)
+    graph.erase_node(last)
+    if last is not node:
+        graph.erase_node(node)
 
 
 # A pass over D of its own costs a launch, and D read and written at about the speed of memory.
@@ -138,31 +136,53 @@ def _add_bias_after(graph, node) -> None:
     graph.erase_node(node)
 
 
-def _rewrite_addmm(graph, node) -> bool:
+def _rewrite_biased(graph, node) -> bool:
+    """addmm of a vector."""
+    a, b = node.args[1:3]
+    activation = _activation_of(_only_user(node)) or "none"
+    if isinstance(_forecast(a, b, epilogue=ACTIVATIONS[activation] | BIAS), Forecast):
+        _fuse(graph, node, activation)
+        return True
+    plan = _forecast(a, b)
+    if isinstance(plan, Forecast) and plan.saved_us() > _cost_of_adding_us(node):
+        _add_bias_after(graph, node)
+        return True
+    if activation == "none":
+        return False
+    _fuse(graph, node, activation)
+    return True
+
+
+# Sums with an input of the result's shape.
+_SUMS = {
+    aten.addmm.default: ops._addmm.default,
+    aten.baddbmm.default: ops._baddbmm.default,
+}
+
+
+def _rewrite_sum(graph, node) -> bool:
     input, a, b = node.args[:3]
     beta, alpha = (float(node.kwargs.get(name, 1)) for name in ("beta", "alpha"))
     if not _is_covered(input, a, b):
         return False
-    value = input.meta["val"]
-    if value.dim() == 1 and beta == alpha == 1:
-        plan = _forecast(a, b)
-        if isinstance(plan, Forecast) and plan.saved_us() > _cost_of_adding_us(node):
-            _add_bias_after(graph, node)
-            return True
-        return _fuse(graph, node)
-    if value.shape == node.meta["val"].shape and isinstance(_forecast(a, b, beta), Forecast):
-        with graph.inserting_before(node):
-            planned = graph.call_function(ops._addmm.default, (input, a, b, beta, alpha))
-        planned.meta.update(node.meta)
-        node.replace_all_uses_with(planned)
-        graph.erase_node(node)
-        return True
-    return False
+    shape = input.meta["val"].shape
+    if node.target is aten.addmm.default and len(shape) == 1 and beta == alpha == 1:
+        return _rewrite_biased(graph, node)
+    if shape != node.meta["val"].shape or not isinstance(_forecast(a, b, beta), Forecast):
+        return False
+    with graph.inserting_before(node):
+        planned = graph.call_function(_SUMS[node.target], (input, a, b, beta, alpha))
+    planned.meta.update(node.meta)
+    node.replace_all_uses_with(planned)
+    graph.erase_node(node)
+    return True
 
 
 _PRODUCTS = {
     aten.mm.default: ops._mm.default,
     aten.bmm.default: ops._bmm.default,
+    aten.mm.dtype: ops._mm_dtype.default,
+    aten.bmm.dtype: ops._bmm_dtype.default,
 }
 
 
@@ -173,10 +193,10 @@ def rewrite(graph: torch.fx.Graph) -> int:
     for node in list(graph.nodes):
         if node.op != "call_function":
             continue
-        if node.target is aten.addmm.default:
-            replaced += _rewrite_addmm(graph, node)
-        elif node.target in _PRODUCTS and not node.kwargs and _is_covered(*node.args):
-            if _forecast(*node.args) is not None:
+        if node.target in _SUMS:
+            replaced += _rewrite_sum(graph, node)
+        elif node.target in _PRODUCTS and not node.kwargs and _is_covered(*node.args[:2]):
+            if _forecast(*node.args[:2], out_dtype=(*node.args, None)[2]) is not None:
                 node.target = _PRODUCTS[node.target]
                 replaced += 1
     return replaced

@@ -26,17 +26,29 @@ if not _path.exists():
 torch.ops.load_library(str(_path))
 
 
+class AskedProduct(ctypes.Structure):
+    """As in csrc/calls.h: strides of batch, rows and columns, in elements."""
+
+    _fields_ = [
+        *[(n, ctypes.c_int64) for n in ("is_bfloat16", "f32_output", "batch", "m", "n", "k")],
+        ("a_strides", ctypes.c_int64 * 3),
+        ("b_strides", ctypes.c_int64 * 3),
+        ("epilogue", ctypes.c_int64),
+    ]
+
+
+# Of gemmsmithEpilogue_t.
+BIAS = 4
+ACTIVATIONS = {"none": 0, "relu": 2, "gelu_tanh": 32}
+
+
 def declare(library: ctypes.CDLL) -> ctypes.CDLL:
     """Tells ctypes what the functions are."""
     library.gemmsmith_torch_served.restype = ctypes.c_int64
     library.gemmsmith_torch_passed.restype = ctypes.c_int64
     library.gemmsmith_torch_plans_identity.restype = ctypes.c_uint64
-    pair = ctypes.c_int64 * 2
     library.gemmsmith_torch_forecast.argtypes = [
-        ctypes.c_int,
-        *[ctypes.c_int64] * 3,
-        pair,
-        pair,
+        ctypes.POINTER(AskedProduct),
         ctypes.c_float,
         ctypes.c_double * 2,
     ]

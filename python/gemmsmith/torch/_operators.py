@@ -12,6 +12,10 @@ def _fake_addmm(input, a, b, beta, alpha):
     return torch.addmm(input, a, b, beta=beta, alpha=alpha)
 
 
+def _fake_baddbmm(input, a, b, beta, alpha):
+    return torch.baddbmm(input, a, b, beta=beta, alpha=alpha)
+
+
 def _fake_addmm_activation(bias, a, b, activation):
     return torch.addmm(bias, a, b)
 
@@ -21,7 +25,11 @@ for _prefix in ("gemmsmith::", "gemmsmith::_"):
     torch.library.register_fake(_prefix + "mm", torch.mm)
     torch.library.register_fake(_prefix + "bmm", torch.bmm)
     torch.library.register_fake(_prefix + "addmm", _fake_addmm)
+    torch.library.register_fake(_prefix + "baddbmm", _fake_baddbmm)
     torch.library.register_fake(_prefix + "addmm_activation", _fake_addmm_activation)
+
+torch.library.register_fake("gemmsmith::_mm_dtype", lambda a, b, dtype: torch.mm(a, b).to(dtype))
+torch.library.register_fake("gemmsmith::_bmm_dtype", lambda a, b, dtype: torch.bmm(a, b).to(dtype))
 
 
 def _save_two(ctx, inputs, output):
@@ -70,6 +78,23 @@ torch.library.register_autograd(
 )
 
 
+def _baddbmm_backward(ctx, grad):
+    a, b = ctx.saved_tensors
+    grad_input = grad_a = grad_b = None
+    if ctx.needs_input_grad[0]:
+        grad_input = (grad * ctx.beta).sum_to_size(ctx.input_shape)
+    if ctx.needs_input_grad[1]:
+        grad_a = _ops.bmm(grad, b.transpose(1, 2)) * ctx.alpha
+    if ctx.needs_input_grad[2]:
+        grad_b = _ops.bmm(a.transpose(1, 2), grad) * ctx.alpha
+    return grad_input, grad_a, grad_b, None, None
+
+
+torch.library.register_autograd(
+    "gemmsmith::baddbmm", _baddbmm_backward, setup_context=_save_addmm
+)
+
+
 def _save_activation(ctx, inputs, output):
     bias, a, b, ctx.activation = inputs
     # ReLU's gradient is seen in its output; GELU's needs its input, which is computed again.
@@ -114,23 +139,33 @@ def _register_autocast(library, name):
 
 
 _autocast = torch.library.Library("gemmsmith", "FRAGMENT")
-for _name in ("mm", "bmm", "addmm", "addmm_activation"):
+for _name in ("mm", "bmm", "addmm", "baddbmm", "addmm_activation"):
     _register_autocast(_autocast, _name)
 
 
-def mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """torch.mm, by a plan where one serves."""
-    return _ops.mm(a, b)
+def mm(a: torch.Tensor, b: torch.Tensor, out_dtype=None) -> torch.Tensor:
+    """torch.mm, by a plan where one serves. An out_dtype of f32 has plans of its own."""
+    if out_dtype is None:
+        return _ops.mm(a, b)
+    if _needs_gradients(a, b):
+        return torch.mm(a, b, out_dtype=out_dtype)
+    return _ops._mm_dtype(a, b, out_dtype)
 
 
-def bmm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """torch.bmm; a plan may serve a batch of one."""
-    return _ops.bmm(a, b)
+def bmm(a: torch.Tensor, b: torch.Tensor, out_dtype=None) -> torch.Tensor:
+    """torch.bmm, by a plan for that number of products where one serves; out_dtype as in mm."""
+    if out_dtype is None:
+        return _ops.bmm(a, b)
+    if _needs_gradients(a, b):
+        return torch.bmm(a, b, out_dtype=out_dtype)
+    return _ops._bmm_dtype(a, b, out_dtype)
 
 
-def is_plain_addmm(input, a, b, beta, alpha) -> bool:
-    """Whether gemmsmith's addmm may compute it: what torch would refuse, or compute otherwise, is left to
-    torch and its words."""
+def _needs_gradients(*tensors) -> bool:
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+
+def _is_plain(input, a, b, beta, alpha, dim) -> bool:
     return (
         isinstance(beta, (int, float))
         and isinstance(alpha, (int, float))
@@ -138,34 +173,43 @@ def is_plain_addmm(input, a, b, beta, alpha) -> bool:
         and input.dtype == a.dtype == b.dtype
         and input.device == a.device == b.device
         and a.device.type in _device_types
-        and a.dim() == 2
-        and b.dim() == 2
-        and a.shape[1] == b.shape[0]
-        and _broadcasts(input.shape, (a.shape[0], b.shape[1]))
+        and a.dim() == dim
+        and b.dim() == dim
+        and a.shape[:-2] == b.shape[:-2]
+        and a.shape[-1] == b.shape[-2]
+        and _broadcasts(input.shape, (*a.shape[:-1], b.shape[-1]))
     )
 
 
+def is_plain_addmm(input, a, b, beta, alpha) -> bool:
+    """Whether gemmsmith's addmm may compute it: what torch would refuse, or compute otherwise, is left to
+    torch and its words."""
+    return _is_plain(input, a, b, beta, alpha, 2)
+
+
+def is_plain_baddbmm(input, a, b, beta, alpha) -> bool:
+    """The same of baddbmm."""
+    return _is_plain(input, a, b, beta, alpha, 3)
+
+
 def _broadcasts(shape, to) -> bool:
-    return len(shape) <= 2 and all(
+    return len(shape) <= len(to) and all(
         size in (1, wanted) for size, wanted in zip(reversed(shape), reversed(to))
     )
 
 
 def addmm(input, a, b, *, beta=1, alpha=1) -> torch.Tensor:
-    """torch.addmm. A plan may serve it where input has D's shape, or beta is 0."""
+    """torch.addmm. A plan may serve it where input has D's shape, where it is one vector, by a kernel with
+    epilogues, or where beta is 0."""
     if is_plain_addmm(input, a, b, beta, alpha):
         return _ops.addmm(input, a, b, float(beta), float(alpha))
     return torch.addmm(input, a, b, beta=beta, alpha=alpha)
 
 
 def baddbmm(input, a, b, *, beta=1, alpha=1) -> torch.Tensor:
-    """torch.baddbmm; a plan may serve a batch of one."""
-    if (
-        a.dim() == b.dim() == input.dim() == 3
-        and a.shape[0] == b.shape[0] == input.shape[0] == 1
-        and is_plain_addmm(input[0], a[0], b[0], beta, alpha)
-    ):
-        return addmm(input[0], a[0], b[0], beta=beta, alpha=alpha).unsqueeze(0)
+    """torch.baddbmm. A plan may serve it where input has D's shape, or where beta is 0."""
+    if is_plain_baddbmm(input, a, b, beta, alpha):
+        return _ops.baddbmm(input, a, b, float(beta), float(alpha))
     return torch.baddbmm(input, a, b, beta=beta, alpha=alpha)
 
 

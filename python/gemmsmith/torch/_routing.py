@@ -9,30 +9,42 @@ from ._library import library
 
 _lock = threading.Lock()
 _depth = 0
-_addmm_route = None
+_sums_route = None
 
 
-def _routed_addmm(input, a, b, *, beta=1, alpha=1):
-    if _operators.is_plain_addmm(input, a, b, beta, alpha):
-        return torch.ops.gemmsmith._addmm(input, a, b, float(beta), float(alpha))
+def _routed(name, is_plain):
+    planned = getattr(torch.ops.gemmsmith, "_" + name)
     # The form with out is the same kernel behind the same checks.
-    out = torch.empty(0, dtype=a.dtype, device=input.device)
-    return torch.ops.aten.addmm.out(input, a, b, beta=beta, alpha=alpha, out=out)
+    torchs = getattr(torch.ops.aten, name).out
+
+    def kernel(input, a, b, *, beta=1, alpha=1):
+        if is_plain(input, a, b, beta, alpha):
+            return planned(input, a, b, float(beta), float(alpha))
+        out = torch.empty(0, dtype=a.dtype, device=input.device)
+        return torchs(input, a, b, beta=beta, alpha=alpha, out=out)
+
+    return kernel
 
 
-def route_addmm(key: str) -> None:
-    """torch's stable ABI cannot hand addmm's scalars to C++, so this goes through Python, which costs each
-    call of addmm some microseconds: done only where a plan table has plans that could gain by it."""
-    global _addmm_route
-    _addmm_route = torch.library.Library("aten", "IMPL")
-    _addmm_route.impl("addmm", _routed_addmm, key)
+def route_sums(key: str, planned: int) -> None:
+    """torch's stable ABI cannot hand the scalars of addmm (1) and baddbmm (2) to C++, so these go through
+    Python, which costs each call some microseconds: done only where a plan table has plans that could gain
+    by it."""
+    global _sums_route
+    if not planned:
+        return
+    _sums_route = torch.library.Library("aten", "IMPL")
+    if planned & 1:
+        _sums_route.impl("addmm", _routed("addmm", _operators.is_plain_addmm), key)
+    if planned & 2:
+        _sums_route.impl("baddbmm", _routed("baddbmm", _operators.is_plain_baddbmm), key)
 
 
-def unroute_addmm() -> None:
-    global _addmm_route
-    if _addmm_route is not None:
-        _addmm_route._destroy()
-    _addmm_route = None
+def unroute_sums() -> None:
+    global _sums_route
+    if _sums_route is not None:
+        _sums_route._destroy()
+    _sums_route = None
 
 
 class _Enabled:
@@ -46,7 +58,8 @@ class _Enabled:
 
 
 def enable() -> _Enabled:
-    """Routes torch.mm, bmm, addmm, matmul and linear, and their gradients, where a plan serves them.
+    """Routes torch.mm, bmm, addmm, baddbmm, matmul and linear, and their gradients, where a plan serves
+    them.
 
     For the whole process, not for the thread alone. Calls add up; each needs its disable().
     """
@@ -55,8 +68,7 @@ def enable() -> _Enabled:
         if _depth == 0:
             # torch says once, on stderr, that an operator is overridden: what was asked for.
             library.gemmsmith_torch_set_routing(1)
-            if library.gemmsmith_torch_has_addmm_plans():
-                route_addmm("CUDA")
+            route_sums("CUDA", library.gemmsmith_torch_planned_sums())
             _inductor.install()
         _depth += 1
     return _Enabled()
@@ -71,7 +83,7 @@ def disable() -> None:
         _depth -= 1
         if _depth == 0:
             _inductor.remove()
-            unroute_addmm()
+            unroute_sums()
             library.gemmsmith_torch_set_routing(0)
 
 

@@ -74,6 +74,25 @@ def planned(results, errors):
         errors[f"{m}x{n}x{k}"] = block.error_of(a @ b.t(), a.double() @ b.double().t())
 
 
+def planned_sums(results):
+    """Batches, sums and f32 results, which a table may have plans for: exact, so of the same bits."""
+    generator = torch.Generator(device="cuda").manual_seed(6)
+    for m, n, k in planned_shapes()[:8]:
+        a, b = whole(generator, 3, m, k), whole(generator, 3, n, k).mT
+        c, bias = whole(generator, 3, m, n), whole(generator, n)
+        for name, value in {
+            "bmm": torch.bmm(a, b),
+            "bmm, shared": torch.bmm(a, b[:1].expand(b.shape)),
+            "bmm, interleaved": torch.bmm(a.transpose(0, 1).contiguous().transpose(0, 1), b),
+            "bmm, f32": torch.bmm(a, b, out_dtype=torch.float32),
+            "mm, f32": torch.mm(a[0], b[0], out_dtype=torch.float32),
+            "baddbmm": torch.baddbmm(c, a, b, beta=2),
+            "addmm": torch.addmm(c[0], a[0], b[0]),
+            "linear with bias": torch.nn.functional.linear(a[0], b[0].t(), bias),
+        }.items():
+            results[f"same/{name} {m}x{n}x{k}"] = value
+
+
 def kernels_of_plans():
     """How many launches of plan tables' kernels, which are called gemm, the profiler saw; none where it
     does not work."""
@@ -106,6 +125,7 @@ def worker(options):
     results, errors = {}, {}
     untouched(results)
     planned(results, errors)
+    planned_sums(results)
     if options.routed:
         counts = gemmsmith.torch.counts()
     try:

@@ -18,7 +18,8 @@ def pytest_configure(config):
 
     if route == "gpu":
         gemmsmith.torch.enable()
-        _routing.route_addmm("CUDA")  # also where no plan could gain by it
+        _routing.unroute_sums()
+        _routing.route_sums("CUDA", 3)  # also where no plan could gain by it
         return
     import ctypes
 
@@ -27,7 +28,7 @@ def pytest_configure(config):
     torch.ops.load_library(route)
     _operators._device_types.add("cpu")
     _library.declare(ctypes.CDLL(route)).gemmsmith_torch_set_routing(1)
-    _routing.route_addmm("CPU")
+    _routing.route_sums("CPU", 3)
 
 
 def pytest_collection_modifyitems(config, items):
