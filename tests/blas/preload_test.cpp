@@ -249,6 +249,30 @@ TEST_F(Preload, BadTablesAreRefusedWithAReason) {
             "kernel status=0 exact\n");
 }
 
+// A product without a plan, whose neighbours' plans gained: a policy chooses where one is named.
+TEST_F(Preload, APolicyChoosesForProductsWithoutAPlan) {
+  write(TableMaker().neighbours(kWithMaps));
+  const std::string call = "m=96 n=72 k=80";
+  const std::string policy = "GEMMSMITH_POLICY='" + kShippedPolicy + "'";
+  EXPECT_EQ(run(call).out, "cublas status=0 exact\n");
+  const Answer answer = run(call, policy);
+  EXPECT_EQ(answer.out, "kernel status=0 exact\n");
+  EXPECT_NE(answer.err.find("gemmsmith_blas: the policy " + kShippedPolicy +
+                            " chooses for problems without a plan\n"),
+            std::string::npos)
+      << answer.err;
+  EXPECT_EQ(run("capturing=1 -- " + call + " capturing=1", policy).out,
+            "cublas status=0 exact\ncublas status=0 exact\n")
+      << "the process's first calls";
+  std::ofstream(folder_ / "short.policy") << "gemmpoli";
+  const std::string path = (folder_ / "short.policy").string();
+  const Answer refused = run(call, "GEMMSMITH_POLICY='" + path + "'");
+  EXPECT_EQ(refused.out, "cublas status=0 exact\n");
+  EXPECT_NE(refused.err.find("gemmsmith_blas: " + path + ": a policy cut short after 8 bytes"),
+            std::string::npos)
+      << refused.err;
+}
+
 // Nothing is loaded while a stream captures: the call goes to cuBLAS, and the next one is served.
 TEST_F(Preload, AFirstCallInsideACaptureIsPassedOn) {
   EXPECT_EQ(run("capturing=1 -- capturing=0 -- capturing=1").out,

@@ -59,6 +59,41 @@ TEST(Policy, ExplainRefusesAnIllegalConfig) {
       << result.err;
 }
 
+const std::string kPlans = std::string(GEMMSMITH_SOURCE_DIR) + "/data/plans/h200_f16_f32_tn.plans";
+
+TEST(Policy, ExplainSaysWhatATableAndAPolicyServe) {
+  const ProgramResult result =
+      run_program({"explain", "--mnk", "64_64_64", "--mnk", "112_72_1968", "--mnk", "96_3072_768",
+                   "--mnk", "96_3072_766", "--policy", kPolicy, "--plans", kPlans, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = nlohmann::json::parse(result.out);
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0]["served by"], "plan");
+  EXPECT_EQ(rows[0]["config"], "sm90_ws:n32.s2");
+  EXPECT_EQ(rows[0]["because"],
+            "its plan gained 1.72x back to back, 1.12x between foreign kernels");
+  EXPECT_EQ(rows[1]["served by"], "policy");
+  EXPECT_EQ(rows[1]["config"], rows[1]["policy's choice"]);
+  EXPECT_NE(rows[1]["because"].get<std::string>().find("the 8 nearest plans gained 43.7 %"),
+            std::string::npos)
+      << rows[1]["because"];
+  EXPECT_EQ(rows[2]["served by"], "cublaslt");
+  EXPECT_EQ(rows[2]["config"], "");
+  EXPECT_NE(rows[2]["policy's choice"], "");
+  EXPECT_NE(rows[2]["because"].get<std::string>().find(": 3 % are asked for"), std::string::npos);
+  EXPECT_EQ(rows[3]["because"], "the table has fewer than 8 plans for such work");
+}
+
+TEST(Policy, ExplainRefusesAnotherTargetsTable) {
+  const ProgramResult result = run_program(
+      {"explain", "--mnk", "64_64_64", "--policy", kPolicy, "--plans", kPlans, "--target", "a100"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find(kPlans + ": made for NVIDIA H200, not for NVIDIA A100; give its "
+                                     "--target"),
+            std::string::npos)
+      << result.err;
+}
+
 // Only training needs the learner.
 TEST(Policy, WithoutTheLearnerAPolicyStillTunesAndTrainSaysWhatToInstall) {
   const Variables none = {{"GEMMSMITH_LEARNER", "/nowhere/learner.so"}};

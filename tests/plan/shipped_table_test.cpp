@@ -1,29 +1,127 @@
 // The plan table that ships is one that today's reader accepts and that covers the shapes it
-// claims.
+// claims; and every kernel in it can be launched on other problems than its own, or is refused.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
 #include <string>
 #include <tuple>
 
+#include "plan/kernel_chooser.h"
+#include "plan/launch_plan.h"
+#include "plan/plan_fixtures.h"
 #include "plan/plan_table.h"
+#include "policy/policy_file.h"
+#include "space/workspace.h"
 
 namespace gemmsmith::plan {
 namespace {
 
+const std::string kData = std::string(GEMMSMITH_SOURCE_DIR) + "/data/";
+
+Result<PlanTable> shipped() { return PlanTable::open(kData + "plans/h200_f16_f32_tn.plans"); }
+
 TEST(ShippedTable, OpensAndServesWhatWasRecorded) {
-  const auto table =
-      PlanTable::open(std::string(GEMMSMITH_SOURCE_DIR) + "/data/plans/h200_f16_f32_tn.plans");
+  const auto table = shipped();
   ASSERT_TRUE(table) << table.error().what;
   for (const auto& [m, n, k] : {std::tuple{64, 64, 64}, {4096, 4096, 64}, {256, 512, 16384}}) {
-    Problem problem;
-    problem.m = m;
-    problem.n = n;
-    problem.k = k;
-    problem = *make_problem(problem);
+    Problem problem = test::problem_of(m, n, k);
     EXPECT_NE(table->find(key_of(problem)), nullptr) << describe(problem);
     problem.beta = 1;
     EXPECT_EQ(table->find(key_of(problem)), nullptr) << describe(problem);
   }
+}
+
+// Off the grid: ragged, thin, huge, padded, badly aligned, with scalars.
+std::vector<Problem> other_problems() {
+  std::vector<Problem> problems;
+  for (const std::int64_t m : {1, 7, 63, 65, 129, 200, 1000, 5000, 33000})
+    for (const std::int64_t n : {1, 8, 24, 100, 328, 1928, 6000})
+      for (const std::int64_t k : {1, 8, 72, 100, 1000, 8200}) {
+        Problem problem = test::problem_of(m, n, k);
+        problems.push_back(problem);
+        problem.beta = 1;
+        problem.ldd += 8;
+        problem.ldc += 3;
+        problem.lda += 8;
+        problems.push_back(problem);
+        problem.alignment = {16, 16, 2, 2};
+        problems.push_back(problem);
+      }
+  return problems;
+}
+
+std::int64_t covered(std::int64_t tiles, int tile) { return tiles * tile; }
+
+// What a constraint admits its recipe can launch, on as many tiles as the problem has, within what
+// every launch may take; and the recipe refuses what its loads and stores cannot do, whoever asks.
+TEST(ShippedTable, EveryKernelIsLaunchedOnOtherProblemsOrRefused) {
+  const auto table = shipped();
+  ASSERT_TRUE(table) << table.error().what;
+  std::map<std::string, const PlanEntry*> kernels;
+  for (const PlanEntry& entry : table->entries())
+    if (entry.source == PlanSource::kKernel) kernels.emplace(table->text(entry), &entry);
+  EXPECT_GT(kernels.size(), 200U);
+  std::map<std::string, int> launched;
+  const std::vector<Problem> problems = other_problems();
+  for (const auto& [text, entry] : kernels) {
+    const Config config = test::config_of(text.c_str());
+    EXPECT_EQ(entry->recipe, make_recipe(config, signature_of(problems[0]), test::h200())) << text;
+    for (const Problem& problem : problems) {
+      const bool is_legal = broken_rule({problem, test::h200()}, config) == nullptr;
+      const auto plan = make_launch_plan(entry->recipe, problem);
+      if (!plan || !is_legal) {
+        EXPECT_FALSE(is_legal) << text << " for " << describe(problem) << ": " << plan.error().what;
+        continue;
+      }
+      ++launched[text];
+      const auto at = [&] { return text + " for " + describe(problem); };
+      EXPECT_GE(covered(plan->args.tiles_m, entry->recipe.tile_m), problem.m) << at();
+      EXPECT_GE(covered(plan->args.tiles_n, entry->recipe.tile_n), problem.n) << at();
+      EXPECT_EQ(std::tuple(plan->args.m, plan->args.n, plan->args.k),
+                std::tuple(problem.m, problem.n, problem.k))
+          << at();
+      EXPECT_EQ(std::tuple(plan->args.ldc, plan->args.ldd), std::tuple(problem.ldc, problem.ldd))
+          << at();
+      EXPECT_EQ(plan->grid % plan->cluster, 0U) << at();
+      EXPECT_LE(plan->workspace_bytes, kMostWorkspaceBytes) << at();
+      EXPECT_LE(plan->counters, kMostCounters) << at();
+      EXPECT_LE(plan->needs.a, problem.alignment.a) << at();
+      EXPECT_LE(plan->needs.b, problem.alignment.b) << at();
+      EXPECT_LE(plan->needs.d, problem.alignment.d) << at();
+    }
+  }
+  for (const auto& [text, entry] : kernels)
+    EXPECT_GT(launched[text], 0) << text << " is legal for none of them";
+}
+
+// With the policy that ships, for the same problems.
+TEST(ShippedTable, WhatThePolicyChoosesIsLegalForTheProblem) {
+  const auto table = shipped();
+  const auto policy = policy::read_policy(kData + "policy/h200_f16_f32_tn.policy");
+  ASSERT_TRUE(table && policy);
+  const KernelChooser chooser(*table, policy->network, test::h200());
+  std::set<std::string> chosen;
+  int none = 0;
+  int trusted = 0;
+  for (const Problem& problem : other_problems()) {
+    const PlanEntry* const entry = chooser.best_kernel(problem);
+    const bool is_trusted = chooser.evidence(problem).verdict == Evidence::Verdict::kTrusted;
+    trusted += is_trusted;
+    if (entry == nullptr) {
+      EXPECT_FALSE(is_trusted) << describe(problem);
+      ++none;
+      continue;
+    }
+    const std::string text(table->text(*entry));
+    chosen.insert(text);
+    EXPECT_EQ(broken_rule({problem, test::h200()}, test::config_of(text.c_str())), nullptr)
+        << text << " for " << describe(problem);
+    EXPECT_TRUE(make_launch_plan(entry->recipe, problem)) << text << " for " << describe(problem);
+  }
+  EXPECT_GT(chosen.size(), 20U);
+  EXPECT_GT(none, 0);
+  EXPECT_GT(trusted, 0);
 }
 
 }  // namespace

@@ -92,5 +92,15 @@ TEST(PolicyFile, GoesThroughTheDisk) {
   EXPECT_FALSE(read_policy(folder / "none.policy"));
 }
 
+TEST(PolicyFile, SaysWhichDeviceItLearntFrom) {
+  PolicyFile policy;
+  policy.origin = R"({"device":"NVIDIA H200, 132 SMs, sm_90, driver 580.1"})";
+  EXPECT_EQ(trained_on(policy), "NVIDIA H200, 132 SMs, sm_90, driver 580.1");
+  for (const char* origin : {"", "{}", "[1]", "{\"device\":3}", "not JSON"}) {
+    policy.origin = origin;
+    EXPECT_EQ(trained_on(policy), "") << origin;
+  }
+}
+
 }  // namespace
 }  // namespace gemmsmith::policy
