@@ -37,7 +37,7 @@ std::vector<Problem> other_problems() {
   std::vector<Problem> problems;
   for (const std::int64_t m : {1, 7, 63, 65, 129, 200, 1000, 5000, 33000})
     for (const std::int64_t n : {1, 8, 24, 100, 328, 1928, 6000})
-      for (const std::int64_t k : {1, 8, 72, 100, 1000, 8200}) {
+      for (const std::int64_t k : {1, 8, 72, 100, 1000, 8200, 16392}) {
         Problem problem = test::problem_of(m, n, k);
         problems.push_back(problem);
         problem.beta = 1;
