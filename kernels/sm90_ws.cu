@@ -20,9 +20,9 @@
 // A and B may each have k or their other dimension contiguous (kAlongKA, kAlongKB 1 or 0); how they
 // then lie in a stage: parts/operand_slab.cuh.
 //
-// Parameters (config.cuh): kTileM 64..256 by 64; kTileN 8..256 by 8; kTileK a multiple of 64;
-// kStages >= 2; kConsumers 1, 2; kSchedule 0 cooperative, 1 pingpong; kClusterM, kClusterN;
-// kEpilogue 0 TMA store, 1 rows (any D); kSplit 0 none, 1 cluster, 2 workspace.
+// Parameters (config.cuh): kTranspose 0, 1; kTileM 64..256 by 64; kTileN 8..256 by 8; kTileK a
+// multiple of 64; kStages >= 2; kConsumers 1, 2; kSchedule 0 cooperative, 1 pingpong; kClusterM,
+// kClusterN; kEpilogue 0 TMA store, 1 rows (any D); kSplit 0 none, 1 cluster, 2 workspace.
 //
 // Legality, with R 64-row blocks and C columns of one consumer:
 //   cooperative, 2 consumers, tile_m % 128 == 0:  R = tile_m / 128, C = tile_n
@@ -56,6 +56,11 @@
 // (parts/group_walk.cuh). Only B's map has a third dimension. Takes persistent launches, kEpilogue
 // 1 (a tile's last rows may be the next group's), no clusters and no split.
 //
+// kTranspose 1: the kernel computes D^T = B^T A^T. The arguments and the maps of A and B are those
+// of that product (the host exchanges them), ldc and ldd are C's and D's own, and fragments are
+// transposed on their way to D (parts/stage_transposed.cuh, parts/store_direct.cuh). 16-bit D only;
+// not with groups; kEpilogue 0 or kSplit > 0.
+//
 // kFused 1: bias and activation follow (parts/epilogue.cuh), as the arguments say. Not with groups.
 //
 // kOutputType: of C, D and the bias, which is A and B's or, with f32 accumulators, f32.
@@ -73,7 +78,7 @@
 //     {n, k}, box {W, 64 / cluster_m}, swizzled over the box's row
 //   D {n, m}, stride ldd, box {X, 64}, X the largest of 64, 32, 16, 8 (of f32: 32, 16, 8) that
 //     divides C, swizzled over the box's row: 128, 64, 32 bytes, none. May be zero when kEpilogue
-//     == 1 or kSplit > 0.
+//     == 1 or kSplit > 0. kTranspose 1: box {64, X}, 128-byte swizzle.
 #include "config.cuh"
 #include "parts/args.cuh"
 #include "parts/epilogue.cuh"
@@ -160,6 +165,10 @@ static_assert(kSplit == 0 || (!kMulticast && !kPingpong),
               "split-K takes the cluster, or the whole grid, for itself");
 static_assert(kOutputType == kElementType || (kOutputType == kElementF32 && !kF16Accumulator),
               "D has its operands' type, or that of f32 accumulators");
+static_assert(
+    kTranspose == 0 ||
+        (kGrouped == 0 && kOutputType == kElementType && (kEpilogue == 0 || kSplit > 0)),
+    "transposed sums are 16 bits wide, and are stored by TMA or from a split's reduction");
 static_assert(kGrouped == 0 || kFused == 0, "groups are not finished by an epilogue");
 static_assert(kGrouped == 0 || (kBatched == 0 && kSplit == 0 && !kMulticast && kEpilogue == 1),
               "groups are stored by rows, without clusters, splits and batches");
@@ -505,7 +514,7 @@ __device__ __forceinline__ void consume(const TensorMap& map_d, const GemmArgs& 
     const GemmArgs& own = at.args;
     const int row = tile.m * kTileM + static_cast<int>(row_offset);
     const int column = tile.n * kTileN + static_cast<int>(column_offset);
-    const auto finish = load_epilogue<kFused == 1>(args);
+    const auto finish = load_epilogue<kFused == 1, kTranspose == 1>(args);
     wgmma_wait<0>();
 #pragma unroll
     for (int i = 0; i < kRowBlocks; ++i) wgmma_pin(blocks[i]);

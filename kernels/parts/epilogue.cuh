@@ -14,40 +14,49 @@
 namespace gemmsmith_kernels {
 
 // Stands where plain kernels have a Scale. The rest of it stays in the arguments.
-struct Epilogue : Scale {
+template <bool kTransposed>
+struct Epilogue : Scale<kTransposed> {
   __device__ __forceinline__ bool identity() const { return false; }
 };
 
-template <bool kFused>
+template <bool kFused, bool kTransposed>
 __device__ __forceinline__ auto load_epilogue(const GemmArgs& args) {
   if constexpr (kFused) {
-    return Epilogue{load_scale(args)};
+    return Epilogue<kTransposed>{load_scale<kTransposed>(args)};
   } else {
-    return load_scale(args);
+    return load_scale<kTransposed>(args);
   }
 }
 
-// bias[column], bias[column + 1]; zero beyond n.
-template <int kElement>
-__device__ __forceinline__ void load_bias(const GemmArgs& args, int column, float& low,
-                                          float& high) {
-  const Storage<kElement>* const bias = static_cast<const Storage<kElement>*>(args.bias) + column;
-  low = load_c<kElement>(bias, column < args.n);
-  high = load_c<kElement>(bias + 1, column + 1 < args.n);
+// The bias of a group's four values, whose first is at `row`, `column`: one for each column of D,
+// which are the sums' rows where they are transposed. Zero beyond D.
+template <int kElement, bool kTransposed>
+__device__ __forceinline__ void load_bias(const GemmArgs& args, int row, int column,
+                                          float (&bias)[4]) {
+  const int first = kTransposed ? row : column;
+  const int second = kTransposed ? row + 8 : column + 1;
+  const int count = kTransposed ? args.m : args.n;
+  const Storage<kElement>* const values = static_cast<const Storage<kElement>*>(args.bias);
+  const float low = load_c<kElement>(values + first, first < count);
+  const float high = load_c<kElement>(values + second, second < count);
+  bias[0] = low;
+  bias[1] = kTransposed ? low : high;
+  bias[2] = kTransposed ? high : low;
+  bias[3] = high;
 }
 
 // One group's values, as finish_group() of a Scale.
-template <int kElement>
-__device__ __forceinline__ void finish_group(const GemmArgs& args, const Epilogue& epilogue,
-                                             int row, int column, float (&values)[4]) {
-  finish_group<kElement>(args, static_cast<const Scale&>(epilogue), row, column, values);
+template <int kElement, bool kTransposed>
+__device__ __forceinline__ void finish_group(const GemmArgs& args,
+                                             const Epilogue<kTransposed>& epilogue, int row,
+                                             int column, float (&values)[4]) {
+  finish_group<kElement>(args, static_cast<const Scale<kTransposed>&>(epilogue), row, column,
+                         values);
   if (args.bias != nullptr) {
-    float low, high;
-    load_bias<kElement>(args, column, low, high);
-    values[0] += low;
-    values[1] += high;
-    values[2] += low;
-    values[3] += high;
+    float bias[4];
+    load_bias<kElement, kTransposed>(args, row, column, bias);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) values[i] += bias[i];
   }
   with_activation(args.activation, [&](auto function) {
 #pragma unroll
@@ -55,23 +64,21 @@ __device__ __forceinline__ void finish_group(const GemmArgs& args, const Epilogu
   });
 }
 
-template <int kElement, int kGroups, int kBlockGroups, int kCount>
-__device__ __forceinline__ void finish_groups(const GemmArgs& args, const Epilogue& epilogue,
-                                              int row, int column, int first,
-                                              float (&block)[kCount]) {
-  finish_groups<kElement, kGroups, kBlockGroups>(args, static_cast<const Scale&>(epilogue), row,
-                                                 column, first, block);
+template <int kElement, int kGroups, int kBlockGroups, bool kTransposed, int kCount>
+__device__ __forceinline__ void finish_groups(const GemmArgs& args,
+                                              const Epilogue<kTransposed>& epilogue, int row,
+                                              int column, int first, float (&block)[kCount]) {
+  finish_groups<kElement, kGroups, kBlockGroups>(
+      args, static_cast<const Scale<kTransposed>&>(epilogue), row, column, first, block);
   if (args.bias != nullptr) {
 #pragma unroll
     for (int i = 0; i < kGroups; ++i) {
       const int group = first + i;
       if (group >= kBlockGroups) continue;
-      float low, high;
-      load_bias<kElement>(args, column + 8 * group, low, high);
-      block[4 * group] += low;
-      block[4 * group + 1] += high;
-      block[4 * group + 2] += low;
-      block[4 * group + 3] += high;
+      float bias[4];
+      load_bias<kElement, kTransposed>(args, row, column + 8 * group, bias);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) block[4 * group + j] += bias[j];
     }
   }
   with_activation(args.activation, [&](auto function) {
@@ -83,10 +90,10 @@ __device__ __forceinline__ void finish_groups(const GemmArgs& args, const Epilog
   });
 }
 
-template <int kElement, int kGroups, int kBlockGroups, int kCount>
-__device__ __forceinline__ void finish_groups(const GemmArgs& args, const Epilogue& epilogue,
-                                              int row, int column, int first,
-                                              u32 (&block)[kCount]) {
+template <int kElement, int kGroups, int kBlockGroups, bool kTransposed, int kCount>
+__device__ __forceinline__ void finish_groups(const GemmArgs& args,
+                                              const Epilogue<kTransposed>& epilogue, int row,
+                                              int column, int first, u32 (&block)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kGroups; ++i) {
     const int group = first + i;

@@ -110,7 +110,7 @@ __device__ __forceinline__ void split_reduce_and_store(const GemmArgs& args, Fin
     const int at_row = row + 64 * (group / kBlockGroups);
     const int at_column = column + 8 * (group % kBlockGroups);
     if (!finish.identity()) finish_group<kElement>(args, finish, at_row, at_column, sum);
-    round_and_store_group<kElement>(args, aligned, at_row, at_column, sum);
+    round_and_store_group<kElement, Finish::kIsTransposed>(args, aligned, at_row, at_column, sum);
   }
 }
 

@@ -177,7 +177,7 @@ __device__ __forceinline__ void add_up_and_store(const GemmArgs& args, const Par
       const int column = target.column + 8 * (group + i - block * kBlockGroups);
       if (!target.finish.identity())
         finish_group<kElement>(args, target.finish, row, column, sums[i]);
-      round_and_store_group<kElement>(args, aligned, row, column, sums[i]);
+      round_and_store_group<kElement, Finish::kIsTransposed>(args, aligned, row, column, sums[i]);
     }
   }
 }

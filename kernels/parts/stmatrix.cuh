@@ -1,5 +1,5 @@
-// stmatrix.cuh -- accumulator fragments into rows of shared memory, swizzled so that no banks
-// clash.
+// stmatrix.cuh -- accumulator fragments into rows of shared memory, or into its columns, swizzled
+// so that no banks clash.
 #pragma once
 
 #include "parts/types.cuh"
@@ -25,6 +25,27 @@ __device__ __forceinline__ void stmatrix_x2(u32 address, u32 a, u32 b) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(a),
                "r"(b)
                : "memory");
+}
+
+// The same matrices transposed: lanes 8i..8i+7 give what becomes of matrix i's columns.
+__device__ __forceinline__ void stmatrix_x4_transposed(u32 address, u32 a, u32 b, u32 c, u32 d) {
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+      "r"(a), "r"(b), "r"(c), "r"(d)
+      : "memory");
+}
+
+__device__ __forceinline__ void stmatrix_x2_transposed(u32 address, u32 a, u32 b) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address),
+               "r"(a), "r"(b)
+               : "memory");
+}
+
+// One 8 x 8 matrix of 16-bit elements, spread over the warp as fragments are, transposed.
+__device__ __forceinline__ u32 transpose_fragment(u32 pair) {
+  u32 transposed;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(transposed) : "r"(pair));
+  return transposed;
 }
 
 }  // namespace gemmsmith_kernels

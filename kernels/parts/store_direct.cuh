@@ -3,6 +3,7 @@
 #pragma once
 
 #include "parts/args.cuh"
+#include "parts/stmatrix.cuh"
 #include "parts/types.cuh"
 #include "parts/wgmma_fragment.cuh"
 
@@ -32,6 +33,27 @@ __device__ __forceinline__ void store_group(const GemmArgs& args, bool aligned, 
   }
 }
 
+// The same of a transposed product's sums, whose rows are contiguous in D: the lanes of the warp,
+// all of which call, hand each other what they have, so that each has a pair of rows of one column.
+__device__ __forceinline__ void store_group_transposed(const GemmArgs& args, bool aligned, int row,
+                                                       int column, const u32 (&pairs)[2]) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int j = column - 2 * (lane % 4) + lane / 4;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const u32 pair = transpose_fragment(pairs[half]);
+    const int i = row - lane / 4 + 8 * half + 2 * (lane % 4);
+    if (i >= args.m || j >= args.n) continue;
+    u16* const d = static_cast<u16*>(args.d) + j * args.ldd + i;
+    if (aligned && i + 1 < args.m) {
+      *reinterpret_cast<u32*>(d) = pair;
+    } else {
+      d[0] = static_cast<u16>(pair & 0xffffu);
+      if (i + 1 < args.m) d[1] = static_cast<u16>(pair >> 16);
+    }
+  }
+}
+
 // The same of an f32 D: the four lanes of a row write 32 bytes of it.
 __device__ __forceinline__ void store_group_f32(const GemmArgs& args, bool aligned, int row,
                                                 int column, const float (&values)[4]) {
@@ -49,16 +71,21 @@ __device__ __forceinline__ void store_group_f32(const GemmArgs& args, bool align
   }
 }
 
-// Rounds one finished group to D's type and stores it.
-template <int kElement>
+// Rounds one finished group to D's type and stores it. All lanes of the warp call.
+template <int kElement, bool kTransposed>
 __device__ __forceinline__ void round_and_store_group(const GemmArgs& args, bool aligned, int row,
                                                       int column, const float (&values)[4]) {
   if constexpr (kElement == kElementF32) {
+    static_assert(!kTransposed, "an f32 D has no transposed store");
     store_group_f32(args, aligned, row, column, values);
   } else {
     u32 pairs[2];
     round_group<kElement>(values, pairs);
-    store_group(args, aligned, row, column, pairs);
+    if constexpr (kTransposed) {
+      store_group_transposed(args, aligned, row, column, pairs);
+    } else {
+      store_group(args, aligned, row, column, pairs);
+    }
   }
 }
 
@@ -73,7 +100,8 @@ __device__ __forceinline__ void store_groups_direct(const GemmArgs& args, Finish
   for (int group = kFirst; group < kLast; ++group) {
     float values[4];
     fragment_group(block, group, values);
-    round_and_store_group<kElement>(args, aligned, row, column + 8 * group, values);
+    round_and_store_group<kElement, Finish::kIsTransposed>(args, aligned, row, column + 8 * group,
+                                                           values);
   }
 }
 

@@ -9,10 +9,14 @@
 //   registers --stmatrix--> buffer 0 --TMA--> D columns 0..63      each buffer: boxes of 64 rows x
 //             --stmatrix--> buffer 1 --TMA--> D columns 64..127    kBoxColumns, swizzled over the
 //             --stmatrix--> buffer 0 (once read) ...               box's row so that no banks clash
+//
+// The sums of a transposed product (stage_transposed.cuh) go in boxes of kBoxColumns rows of D x 64
+// columns.
 #pragma once
 
 #include "parts/args.cuh"
 #include "parts/stage_floats.cuh"
+#include "parts/stage_transposed.cuh"
 #include "parts/stmatrix.cuh"
 #include "parts/sync.cuh"
 #include "parts/tma.cuh"
@@ -104,7 +108,8 @@ __device__ __forceinline__ void stage_columns(u32 buffer, u32 warp, u32 lane, in
   }
 }
 
-// A warpgroup's 64 x kColumns block whose first element is D[row][column] of the `matrix`-th D of
+// A warpgroup's 64 x kColumns block whose first element is D[row][column] (of a transposed product:
+// D[column][row]) of the `matrix`-th D of
 // the batch, which `args` are of. kDimensions of D's map: parts/tma.cuh. `staging` is this
 // warpgroup's; `barrier_id` a named barrier of its 128 threads. Stores are committed, not awaited.
 template <int kElement, int kColumns, int kDimensions, class Finish, class Accumulator, int kCount>
@@ -134,15 +139,22 @@ __device__ __forceinline__ void store_block_tma(const GemmArgs& args, const Tens
     }
     if (thread == 0) tma_store_wait_read<kBuffers - 1>();
     named_barrier_sync(barrier_id, 128);
-    stage_columns<kElement, kColumns>(buffer, warp, lane, first, block);
+    if constexpr (Finish::kIsTransposed) {
+      stage_columns_transposed<kElement, kBufferColumns, kColumns>(buffer, warp, lane, first,
+                                                                   block);
+    } else {
+      stage_columns<kElement, kColumns>(buffer, warp, lane, first, block);
+    }
     fence_before_tma_store();
     named_barrier_sync(barrier_id, 128);
     if (thread == 0) {
 #pragma unroll
       for (int box = 0; box < kBufferColumns / kBoxColumns; ++box) {
         if (first + box * kBoxColumns >= kColumns) continue;
+        const int box_column = column + first + box * kBoxColumns;
         tma_store<kDimensions>(map_d, buffer + static_cast<u32>(box * kBoxBytes),
-                               column + first + box * kBoxColumns, row, matrix);
+                               Finish::kIsTransposed ? row : box_column,
+                               Finish::kIsTransposed ? box_column : row, matrix);
       }
       tma_store_commit();
     }

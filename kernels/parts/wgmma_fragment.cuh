@@ -16,7 +16,12 @@ namespace gemmsmith_kernels {
 
 // alpha and beta as this launch means them. With alpha = 0 the product must not leak NaN into D,
 // and with beta = 0 neither may C.
+//
+// kTransposed: the sums are of the transposed product, so that C and D have a fragment's rows
+// contiguous: element (row, column) at column * ld + row.
+template <bool kTransposed>
 struct Scale {
+  static constexpr bool kIsTransposed = kTransposed;
   float alpha;
   float beta;
 
@@ -26,7 +31,8 @@ struct Scale {
   }
 };
 
-__device__ __forceinline__ Scale load_scale(const GemmArgs& args) {
+template <bool kTransposed>
+__device__ __forceinline__ Scale<kTransposed> load_scale(const GemmArgs& args) {
   return {args.alpha_device != nullptr ? *args.alpha_device : args.alpha,
           args.beta_device != nullptr ? *args.beta_device : args.beta};
 }
@@ -84,27 +90,28 @@ __device__ __forceinline__ float load_c(const Storage<kElement>* pointer, bool e
 }
 
 // beta * C added to one pair of neighbouring columns.
-template <int kElement>
+template <int kElement, bool kTransposed>
 __device__ __forceinline__ void add_c_pair(const GemmArgs& args, float beta, int row, int column,
                                            float& low, float& high) {
-  const Storage<kElement>* const c =
-      static_cast<const Storage<kElement>*>(args.c) + row * args.ldc + column;
+  const i64 step = kTransposed ? args.ldc : 1;
+  const i64 offset = kTransposed ? column * args.ldc + row : row * args.ldc + column;
+  const Storage<kElement>* const c = static_cast<const Storage<kElement>*>(args.c) + offset;
   const bool reads = beta != 0.0f && row < args.m;
   low += beta * load_c<kElement>(c, reads && column < args.n);
-  high += beta * load_c<kElement>(c + 1, reads && column + 1 < args.n);
+  high += beta * load_c<kElement>(c + step, reads && column + 1 < args.n);
 }
 
 // alpha and beta * C applied to one group of a fragment; `row`, `column` are those of its first
 // value. Both pass through an asm statement so that the optimiser cannot see hundreds of
 // related addresses and keep them in registers that the big tiles need for accumulators.
-template <int kElement>
-__device__ __forceinline__ void finish_group(const GemmArgs& args, Scale scale, int row, int column,
-                                             float (&values)[4]) {
+template <int kElement, bool kTransposed>
+__device__ __forceinline__ void finish_group(const GemmArgs& args, Scale<kTransposed> scale,
+                                             int row, int column, float (&values)[4]) {
   asm volatile("" : "+r"(row), "+r"(column));
 #pragma unroll
   for (int i = 0; i < 4; ++i) values[i] = scale.product(values[i]);
-  add_c_pair<kElement>(args, scale.beta, row, column, values[0], values[1]);
-  add_c_pair<kElement>(args, scale.beta, row + 8, column, values[2], values[3]);
+  add_c_pair<kElement, kTransposed>(args, scale.beta, row, column, values[0], values[1]);
+  add_c_pair<kElement, kTransposed>(args, scale.beta, row + 8, column, values[2], values[3]);
 }
 
 template <int kCount>
@@ -128,9 +135,11 @@ __device__ __forceinline__ void put_fragment_group(u32 (&registers)[kCount], int
 // `row`, `column` are those of the thread's first value in the block. A piece of code of its own,
 // jumped over where alpha is 1 and beta 0: code that is run once from cold costs what it fetches,
 // so the common way must not be strewn over branches around this.
-template <int kElement, int kGroups, int kBlockGroups, class Accumulator, int kCount>
-__device__ __forceinline__ void finish_groups(const GemmArgs& args, Scale scale, int row,
-                                              int column, int first, Accumulator (&block)[kCount]) {
+template <int kElement, int kGroups, int kBlockGroups, bool kTransposed, class Accumulator,
+          int kCount>
+__device__ __forceinline__ void finish_groups(const GemmArgs& args, Scale<kTransposed> scale,
+                                              int row, int column, int first,
+                                              Accumulator (&block)[kCount]) {
   if (scale.identity()) return;
 #pragma unroll
   for (int i = 0; i < kGroups; ++i) {

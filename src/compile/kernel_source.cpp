@@ -10,6 +10,7 @@
 #include "compile/embedded_kernels.h"
 #include "compile/wgmma_text.h"
 #include "space/family.h"
+#include "space/kernel_problem.h"
 
 namespace gemmsmith::compile {
 namespace {
@@ -60,7 +61,8 @@ std::string signature_constants(const Signature& signature, const std::string& a
          constant("kFused", signature.fused ? 1 : 0) + constant("kArch", arch);
 }
 
-std::string wgmma_header(const Config& config, const Signature& signature) {
+std::string wgmma_header(const Config& config, const Signature& asked) {
+  const Signature signature = kernel_signature(asked, config);
   const int n = wgmma_n(config.at("tile_m"), config.at("tile_n"), config.at("consumers"),
                         config.at("schedule"));
   return wgmma_text(n, static_cast<WgmmaElement>(element_number(signature.type)),
@@ -155,7 +157,7 @@ std::string config_header(const Config& config, const Signature& signature,
     if (parameter.binding == Binding::kCompile && !parameter.finalists_only)
       text += constant(constant_name(parameter.name), config.values[i]);
   }
-  return text + signature_constants(signature, architecture);
+  return text + signature_constants(kernel_signature(signature, config), architecture);
 }
 
 Result<KernelSource> kernel_source(const Config& config, const Signature& signature,

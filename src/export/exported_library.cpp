@@ -110,11 +110,11 @@ std::string plan_text(const Chosen& chosen, std::size_t kernel, std::string_view
       static_cast<int>(transa), static_cast<int>(transb), p.type == DataType::kBf16 ? 14 : 2,
       p.accumulator == DataType::kF16 ? 64 : 68, p.n, p.m, p.k, p.ldb, p.lda, has_c ? p.ldc : p.ldd,
       p.ldd, static_cast<int>(has_c), launch.workspace_bytes, static_cast<int>(p.f32_output));
-  text +=
-      fmt::format("     {}, {}u, {}u, {}u, {}u, {}u, {}u, {}, {}, {}, {},\n", kernel, launch.grid,
-                  launch.splits, launch.block, launch.cluster, launch.shared_bytes, launch.counters,
-                  static_cast<int>(launch.programmatic), static_cast<int>(launch.persistent),
-                  static_cast<int>(launch.has_tensor_maps), static_cast<int>(launch.stores_by_tma));
+  text += fmt::format("     {}, {}u, {}u, {}u, {}u, {}u, {}u, {}, {}, {}, {}, {},\n", kernel,
+                      launch.grid, launch.splits, launch.block, launch.cluster, launch.shared_bytes,
+                      launch.counters, static_cast<int>(launch.programmatic),
+                      static_cast<int>(launch.persistent), static_cast<int>(launch.has_tensor_maps),
+                      static_cast<int>(launch.stores_by_tma), static_cast<int>(launch.transposed));
   text += fmt::format("     {}u, {}u, {}u, {}u,\n", launch.needs.a, launch.needs.b, launch.needs.c,
                       launch.needs.d);
   text += fmt::format("     {}, {}, {},\n", map_text(launch.map_a), map_text(launch.map_b),
@@ -156,7 +156,8 @@ typedef struct {
   int kernel;
   unsigned grid, splits, block, cluster, shared_bytes, counters;
   int programmatic, persistent, has_maps, has_map_d;
-  unsigned align_a, align_b, align_c, align_d; /* of the kernel's operands, in bytes */
+  int transposed; /* the kernel's A is the caller's A, else the caller's B */
+  unsigned align_a, align_b, align_c, align_d; /* of the caller's B and A, of C and D, in bytes */
   @NAME@_map map_a, map_b, map_d;
   unsigned char args[@NAME_UPPER@_ARGS_BYTES];
 } @NAME@_plan;

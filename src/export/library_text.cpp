@@ -428,6 +428,7 @@ static CUresult encode(const driver_functions* driver, const @NAME@_map* map, in
     uint64_t whole;
     unsigned char bytes[@NAME_UPPER@_ARGS_BYTES];
   } args;
+  const void *own_a, *own_b; /* as the kernel calls them */
   void* with_maps[4];
   void* without_maps[1];
   CUlaunchAttribute attributes[2];
@@ -441,8 +442,10 @@ static CUresult encode(const driver_functions* driver, const @NAME@_map* map, in
     return @NAME_UPPER@_INVALID_VALUE;
   if (plan->problem.scratch_bytes > 0 && scratch == NULL) return @NAME_UPPER@_INVALID_VALUE;
   memcpy(args.bytes, plan->args, sizeof args.bytes);
-  memcpy(args.bytes + @NAME_UPPER@_ARGS_A, &B, sizeof B);
-  memcpy(args.bytes + @NAME_UPPER@_ARGS_B, &A, sizeof A);
+  own_a = plan->transposed ? A : B;
+  own_b = plan->transposed ? B : A;
+  memcpy(args.bytes + @NAME_UPPER@_ARGS_A, &own_a, sizeof own_a);
+  memcpy(args.bytes + @NAME_UPPER@_ARGS_B, &own_b, sizeof own_b);
   memcpy(args.bytes + @NAME_UPPER@_ARGS_C, &read_c, sizeof read_c);
   memcpy(args.bytes + @NAME_UPPER@_ARGS_D, &D, sizeof D);
   memcpy(args.bytes + @NAME_UPPER@_ARGS_ALPHA, &alpha, sizeof alpha);
@@ -453,9 +456,9 @@ static CUresult encode(const driver_functions* driver, const @NAME@_map* map, in
   }
   memset(maps, 0, sizeof maps);
   if (plan->has_maps &&
-      (encode(&library->driver, &plan->map_a, plan->problem.type, B, &maps[0].map) !=
+      (encode(&library->driver, &plan->map_a, plan->problem.type, own_a, &maps[0].map) !=
            CUDA_SUCCESS ||
-       encode(&library->driver, &plan->map_b, plan->problem.type, A, &maps[1].map) !=
+       encode(&library->driver, &plan->map_b, plan->problem.type, own_b, &maps[1].map) !=
            CUDA_SUCCESS))
     return @NAME_UPPER@_EXECUTION_FAILED;
   if (plan->has_map_d &&

@@ -4,9 +4,11 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/numbers.h"
 #include "problem/matrix_shape.h"
+#include "problem/transposed.h"
 #include "space/packing.h"
 
 namespace gemmsmith::plan {
@@ -26,6 +28,7 @@ constexpr std::int64_t kMaxCtas = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kCopyAlignment = 128;  // of packed operands in the workspace
 constexpr int kPortableCluster = 8;           // larger clusters must be asked for
 
+// The problem as given; errors name its operands.
 Result<void> check_strides(const LaunchRecipe& recipe, const Problem& problem) {
   const auto check = [&](const char* operand, const MatrixShape& shape) -> Result<void> {
     const std::int64_t unit = kLoadBytes / shape.element_bytes;
@@ -39,8 +42,11 @@ Result<void> check_strides(const LaunchRecipe& recipe, const Problem& problem) {
                   describe(problem), operand, shape.stride, unit);
     return {};
   };
-  const bool wide_a = recipe.element_loads == 0 && (recipe.pack & kPackA) == 0;
-  const bool wide_b = recipe.element_loads == 0 && (recipe.pack & kPackB) == 0;
+  const bool is_transposed = recipe.transposed == 1;  // the kernel's A is our B
+  const int pack_a = is_transposed ? kPackB : kPackA;
+  const int pack_b = is_transposed ? kPackA : kPackB;
+  const bool wide_a = recipe.element_loads == 0 && (recipe.pack & pack_a) == 0;
+  const bool wide_b = recipe.element_loads == 0 && (recipe.pack & pack_b) == 0;
   if (wide_a) GEMMSMITH_CHECK(check("a", stored_a(problem)));
   if (wide_b) GEMMSMITH_CHECK(check("b", stored_b(problem)));
   if (!recipe.stores_by_tma()) return {};
@@ -127,7 +133,9 @@ void add_matrices(const MatrixShape& operand, TensorMapShape& map) {
   map.stride = map.matrices == 1 ? map.rows * map.ld : operand.stride;
 }
 
-void fill_maps(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& plan) {
+// `problem` as the kernel computes it, `stored` as D lies in memory.
+void fill_maps(const LaunchRecipe& recipe, const Problem& problem, const Problem& stored,
+               LaunchPlan& plan) {
   if (!recipe.has_tensor_maps()) return;
   plan.has_tensor_maps = true;
   plan.map_a = operand_map(a_is_k_contiguous(problem.layout), problem.m, problem.k, plan.args.lda,
@@ -140,9 +148,9 @@ void fill_maps(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& p
   if (problem.is_batched() || problem.grouped) add_matrices(stored_b(problem), plan.map_b);
   if (!recipe.stores_by_tma()) return;
   plan.stores_by_tma = true;
-  plan.map_d = {problem.m, problem.n, problem.ldd, recipe.box_rows_d, recipe.box_columns_d};
+  plan.map_d = {stored.m, stored.n, stored.ldd, recipe.box_rows_d, recipe.box_columns_d};
   settle_stride(plan.map_d);
-  if (problem.is_batched()) add_matrices(stored_d(problem), plan.map_d);
+  if (stored.is_batched()) add_matrices(stored_d(stored), plan.map_d);
 }
 
 Result<void> add_packing(const LaunchRecipe& recipe, const Problem& problem, LaunchPlan& plan) {
@@ -342,11 +350,13 @@ Result<LaunchPlan> make_launch_plan(const Config& config, const Problem& problem
   return make_launch_plan(make_recipe(config, signature_of(problem), target), problem);
 }
 
-Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& problem) {
-  if (problem.is_empty() || problem.k == 0)
-    return fail(ErrorCode::kUnsupported, "{} has no product to compute", describe(problem));
-  GEMMSMITH_CHECK(check_strides(recipe, problem));
+Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& stored) {
+  if (stored.is_empty() || stored.k == 0)
+    return fail(ErrorCode::kUnsupported, "{} has no product to compute", describe(stored));
+  GEMMSMITH_CHECK(check_strides(recipe, stored));
+  const Problem problem = recipe.transposed == 1 ? transposed(stored) : stored;
   LaunchPlan plan;
+  plan.transposed = recipe.transposed == 1;
   fill_args(recipe, problem, plan.args);
   // Each group may leave a tile that is not full: an upper bound.
   const std::int64_t tiles_m =
@@ -374,7 +384,7 @@ Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& p
   plan.output = problem.output_type();
   plan.grouped = problem.grouped;
   plan.has_bias = problem.has_bias;
-  fill_maps(recipe, problem, plan);
+  fill_maps(recipe, problem, stored, plan);
   const int element_bytes = size_bytes(problem.type);
   const int output_bytes = size_bytes(plan.output);
   GEMMSMITH_CHECK(add_packing(recipe, problem, plan));
@@ -383,12 +393,15 @@ Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& p
   };
   plan.needs = {load_bytes(plan.packing.packs_a), load_bytes(plan.packing.packs_b), output_bytes,
                 plan.stores_by_tma ? kLoadBytes : output_bytes};
+  if (plan.transposed) std::swap(plan.needs.a, plan.needs.b);
   return plan;
 }
 
-Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Operands& operands) {
-  GEMMSMITH_CHECK(check_pointer(operands.a, plan.needs.a, "A"));
-  GEMMSMITH_CHECK(check_pointer(operands.b, plan.needs.b, "B"));
+Result<BoundLaunch> bind(const Driver& driver, const LaunchPlan& plan, const Operands& given) {
+  GEMMSMITH_CHECK(check_pointer(given.a, plan.needs.a, "A"));
+  GEMMSMITH_CHECK(check_pointer(given.b, plan.needs.b, "B"));
+  Operands operands = given;
+  if (plan.transposed) std::swap(operands.a, operands.b);
   GEMMSMITH_CHECK(check_pointer(operands.d, plan.needs.d, "D"));
   if (plan.grouped)
     GEMMSMITH_CHECK(check_pointer(operands.group_ends, sizeof *operands.group_ends, "group_ends"));

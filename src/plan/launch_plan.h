@@ -34,6 +34,7 @@ struct LaunchPlan {
   unsigned cluster = 1;  // CTAs a cluster, along x
   unsigned shared_bytes = 0;
   bool programmatic = false;  // programmatic dependent launch
+  bool transposed = false;    // the kernel's A is the operands' B, and the other way round
   bool has_tensor_maps = false;
   bool grouped = false;              // Operands::group_ends is read
   bool has_bias = false;             // Operands::bias is read
@@ -44,7 +45,7 @@ struct LaunchPlan {
   bool persistent = false;           // the grid is bounded by what the device holds at once
   std::int64_t workspace_bytes = 0;  // partial sums, then packed operands
   int counters = 0;  // that CTAs meet through: such a launch is cooperative. 0: they do not meet
-  Packing packing;
+  Packing packing;   // of the kernel's operands
   Alignment needs = {};                   // bytes that the base pointers must be multiples of
   gemmsmith_kernels::GemmArgs args = {};  // pointers null, scalars from the problem
 };
@@ -56,7 +57,7 @@ Result<LaunchPlan> make_launch_plan(const Config& config, const Problem& problem
 // The launch of a recipe on a problem whose signature its kernel was compiled for: arithmetic only.
 // Fails (kUnsupported) where the problem is empty, has more tiles than a grid can count, or has
 // strides the recipe's loads cannot take.
-Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& problem);
+Result<LaunchPlan> make_launch_plan(const LaunchRecipe& recipe, const Problem& stored);
 
 struct Operands {
   const void* a = nullptr;

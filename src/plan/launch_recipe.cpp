@@ -1,6 +1,9 @@
 #include "plan/launch_recipe.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "space/kernel_problem.h"
 
 namespace gemmsmith::plan {
 namespace {
@@ -51,6 +54,7 @@ void add_tensor_maps(const Config& config, Layout layout, bool f32_output, Launc
   recipe.box_rows_d = kStoreRows;
   recipe.box_columns_d =
       widest_box(consumer_columns(config), f32_output ? kSwizzledColumns / 2 : kSwizzledColumns);
+  if (recipe.transposed == 1) std::swap(recipe.box_rows_d, recipe.box_columns_d);
 }
 
 // As kernels/parts/split_workspace.cuh lays it out: accumulators as they are, a counter a warp.
@@ -76,12 +80,14 @@ LaunchRecipe make_recipe(const Config& config, const Signature& signature, const
   recipe.programmatic = static_cast<std::int16_t>(value_or(config, "pdl", 0));
   recipe.prefetch_k_tiles =
       static_cast<std::int16_t>(value_or(config, "prefetch", 0) * config.at("stages"));
-  recipe.pack = value_or(config, "pack", 0);
+  recipe.pack = static_cast<std::int16_t>(value_or(config, "pack", 0));
+  recipe.transposed = is_transposed(config) ? 1 : 0;
   recipe.element_loads = value_or(config, "loads", 0);
   recipe.threads = footprint.threads;
   recipe.shared_bytes = footprint.shared_bytes;
   if (config.family == &sm90_ws_family()) {
-    add_tensor_maps(config, signature.layout, signature.f32_output, recipe);
+    add_tensor_maps(config, kernel_signature(signature, config).layout, signature.f32_output,
+                    recipe);
     add_workspace(config, signature.accumulator, recipe);
   }
   if (value_or(config, "persistent", 0) == 1) recipe.resident_ctas = resident_ctas(recipe, target);

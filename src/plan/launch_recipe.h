@@ -11,7 +11,8 @@
 
 namespace gemmsmith::plan {
 
-// The numbers of the families' header comments (kernels/sm90_ws.cu, kernels/sm80_mma.cu).
+// The numbers of the families' header comments (kernels/sm90_ws.cu, kernels/sm80_mma.cu). All but
+// `transposed` and the box of D speak of the product that the kernel computes.
 struct LaunchRecipe {
   std::int32_t tile_m = 0;
   std::int32_t tile_n = 0;
@@ -33,7 +34,8 @@ struct LaunchRecipe {
   std::int32_t box_columns_d = 0;     // 0: D is not stored by TMA
   std::int16_t programmatic = 0;      // 1: programmatic dependent launch
   std::int16_t prefetch_k_tiles = 0;  // asked of L2 before the predecessor has finished
-  std::int32_t pack = 0;              // operands that are copied first (space/packing.h)
+  std::int16_t pack = 0;              // operands that are copied first (space/packing.h)
+  std::int16_t transposed = 0;        // 1: computes D^T = B^T A^T (space/kernel_problem.h)
   std::int32_t element_loads = 0;     // 1: reads operands of any base and leading dimension
   // Split-K through a workspace: bytes of a CTA's partial sums in it, and counters of a tile. 0:
   // none.

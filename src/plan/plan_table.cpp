@@ -143,7 +143,8 @@ bool is_sound(const LaunchRecipe& recipe) {
          is_within(recipe.box_rows_d, 0, recipe.stores_by_tma() ? 256 : 0) &&
          (recipe.box_rows_d > 0) == (recipe.box_columns_d > 0) &&
          is_within(recipe.programmatic, 0, 1) && is_within(recipe.prefetch_k_tiles, 0, 64) &&
-         is_within(recipe.pack, 0, kPackA | kPackB) &&
+         is_within(recipe.pack, 0, kPackA | kPackB) && is_within(recipe.transposed, 0, 1) &&
+         (recipe.transposed == 0 || recipe.has_tensor_maps()) &&
          is_within(recipe.element_loads, 0, recipe.has_tensor_maps() ? 0 : 1);
 }
 

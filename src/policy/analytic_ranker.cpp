@@ -9,6 +9,7 @@
 
 #include "policy/kernel_catalogue.h"
 #include "policy/kernel_model.h"
+#include "space/kernel_problem.h"
 #include "space/packing.h"
 
 namespace gemmsmith::policy {
@@ -28,6 +29,8 @@ constexpr int kFree = 4;
 // Each further variant of a kernel is ranked as if it were this much slower: where the model sees
 // no difference between tile orders, other kernels come first.
 constexpr double kVariantPenalty = 0.02;
+// And a transposed kernel, so that it comes second where turning changes nothing.
+constexpr double kTransposedPenalty = 0.01;
 
 struct Ranked {
   Config config;
@@ -42,8 +45,10 @@ void sort_ranked(std::vector<Ranked>& ranked) {
 void set_variants_back(std::vector<Ranked>& ranked) {
   sort_ranked(ranked);
   std::map<std::string, int> variants;
-  for (Ranked& entry : ranked)
+  for (Ranked& entry : ranked) {
     entry.us *= 1 + kVariantPenalty * variants[kernel_text(entry.config)]++;
+    if (is_transposed(entry.config)) entry.us *= 1 + kTransposedPenalty;
+  }
   sort_ranked(ranked);
 }
 
@@ -65,7 +70,7 @@ class LaunchVariants {
     std::vector<Config> launches;
     for (const int split_k : splits(kernel))
       for (const int persistent : persistences(kernel))
-        for (const int pack : packs()) {
+        for (const int pack : packs(kernel)) {
           Config launch = kernel;
           if (is_hopper(kernel)) launch.set("split_k", split_k);
           launch.set("persistent", persistent);
@@ -103,8 +108,9 @@ class LaunchVariants {
     const auto count = [](std::int64_t size, int tile) {
       return static_cast<double>((size + tile - 1) / tile);
     };
-    return count(problem_.m, config.at("tile_m")) * count(problem_.n, config.at("tile_n")) *
-           static_cast<double>(problem_.is_batched() ? problem_.batch : 1);
+    const Problem own = kernel_problem(problem_, config);
+    return count(own.m, config.at("tile_m")) * count(own.n, config.at("tile_n")) *
+           static_cast<double>(own.is_batched() ? own.batch : 1);
   }
 
   // Asking L2 early gains where operands are small, so that waiting for the first ones is much of a
@@ -124,10 +130,11 @@ class LaunchVariants {
   }
 
   // What must be packed, and with it what may gain by it.
-  std::vector<int> packs() const {
+  std::vector<int> packs(const Config& kernel) const {
     if (problem_.is_batched() || problem_.grouped) return {0};
-    const int must = needed_pack(problem_);
-    const int may = useful_pack(problem_);
+    const Problem own = kernel_problem(problem_, kernel);
+    const int must = needed_pack(own);
+    const int may = useful_pack(own);
     if (must == may) return {must};
     return {must, may};
   }
@@ -174,6 +181,14 @@ std::vector<Config> catalogue_of(const Target& target, const Problem& problem) {
   return found->second;
 }
 
+// The part of D that a tile covers: a transposed kernel's is as a plain one's of the turned tile.
+std::string tile_of_d(const Config& config) {
+  std::string m = std::to_string(config.at("tile_m"));
+  std::string n = std::to_string(config.at("tile_n"));
+  if (is_transposed(config)) std::swap(m, n);
+  return m + "x" + n;
+}
+
 // Pingpong and cooperative kernels of one tile have little in common.
 std::string schedule(const Config& config) {
   return is_hopper(config) && config.at("schedule") == 1 ? " pingpong" : "";
@@ -191,13 +206,12 @@ class Groups {
   explicit Groups(const std::vector<Ranked>& ranked) {
     for (const Ranked& entry : ranked) {
       const Config& config = entry.config;
-      of_.push_back(
-          {number("kernel " + kernel_text(config)),
-           number(std::string(config.family->name) + schedule(config) + " tile " +
-                  std::to_string(config.at("tile_m")) + "x" + std::to_string(config.at("tile_n"))),
-           number("family " + std::string(config.family->name)),
-           is_cluster(config) ? number("cluster") : -1,
-           uses_workspace(config) ? number("workspace") : -1});
+      of_.push_back({number("kernel " + kernel_text(config)),
+                     number(std::string(config.family->name) + schedule(config) + " tile " +
+                            tile_of_d(config)),
+                     number("family " + std::string(config.family->name)),
+                     is_cluster(config) ? number("cluster") : -1,
+                     uses_workspace(config) ? number("workspace") : -1});
     }
     taken_.resize(numbers_.size());
   }
@@ -263,7 +277,8 @@ std::vector<Config> take_diverse(const std::vector<Ranked>& ranked, int limit, i
 }  // namespace
 
 double predicted_us(const Problem& problem, const Config& config, const Target& target) {
-  return model_us(problem, kernel_shape(config, problem.accumulator), target);
+  return model_us(kernel_problem(problem, config), kernel_shape(config, problem.accumulator),
+                  target);
 }
 
 std::vector<Config> ranked_configs(const Problem& problem, const Target& target, int limit,

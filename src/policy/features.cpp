@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/numbers.h"
 #include "policy/kernel_model.h"
+#include "space/kernel_problem.h"
 #include "space/lt_tiles.h"
 
 namespace gemmsmith::policy {
@@ -28,7 +29,7 @@ struct VendorFacts {
 
 // All that a feature may look at.
 struct Facts {
-  const Problem& problem;
+  Problem problem;  // as the kernel computes it
   const Target& target;
   KernelShape kernel;  // of a vendor algorithm: what its tile and cluster imply
   bool vendor = false;
@@ -105,7 +106,8 @@ double floor_us(const Problem& problem, const Target& target) {
   return std::max(kLaunchUs, std::max(compute, memory) * 1e6);
 }
 
-Facts facts_of(const Problem& problem, const Config& config, const Target& target) {
+Facts facts_of(const Problem& asked, const Config& config, const Target& target) {
+  const Problem problem = kernel_problem(asked, config);
   Facts facts{problem, target, {}, false, {}, 0, 0, 0, 0, 1, 0, 0, 0, 0};
   const bool ours = config.family == &sm90_ws_family() || config.family == &sm80_mma_family();
   if (ours)

@@ -81,6 +81,16 @@ std::vector<HopperRow> hopper_rows() {
   rows.push_back({Kind::kSingle, 64, 32, 128, {4}, {{2, 1}}});
   rows.push_back({Kind::kSingle, 64, 64, 128, {4}, {{2, 1}, {1, 2}}});
 
+  // Thin products: as much of the long operand in flight as fits. Transposed, those of few rows.
+  for (const int n : {8, 16, 32}) {
+    rows.push_back({Kind::kSingle, 64, n, 128, {kMostThatFit}});
+    rows.push_back({Kind::kCooperative, 128, n, 128, {kMostThatFit}});
+    rows.push_back({Kind::kCooperativeThroughWorkspace, 128, n, 128, {kMostThatFit}});
+  }
+  for (const int n : {48, 80, 112}) {
+    rows.push_back({Kind::kCooperative, 128, n, 64, {kMostThatFit}, {{1, 1}, {1, 2}}});
+    rows.push_back({Kind::kCooperativeThroughWorkspace, 128, n, 64, {kMostThatFit}});
+  }
   rows.push_back({Kind::kCooperative, 128, 32, 128, {2, 4}});
   rows.push_back({Kind::kCooperative, 128, 64, 64, {2, 4, 8}});
   rows.push_back({Kind::kCooperative, 128, 64, 128, {2, 4}});
@@ -223,11 +233,12 @@ class Catalogue {
   Catalogue(const Target& target, const Signature& signature)
       : target_(target), problems_(roomy_problems(signature)) {}
 
-  void add(const HopperRow& row, bool direct) {
+  void add(const HopperRow& row, bool direct, bool transpose) {
     const int split = split_of(row.kind);
     for (const auto& [cluster_m, cluster_n] : row.clusters) {
       for (const int stages : row.stages) {
         Config config = default_config(sm90_ws_family());
+        config.set("transpose", transpose ? 1 : 0);
         config.set("consumers", is_single(row.kind) ? 1 : 2);
         config.set("schedule", row.kind == Kind::kPingpong ? 1 : 0);
         config.set("tile_m", row.tile_m);
@@ -295,8 +306,9 @@ class Catalogue {
 
 std::vector<Config> kernel_catalogue(const Target& target, const Signature& signature) {
   Catalogue catalogue(target, signature);
-  for (const HopperRow& row : hopper_rows()) catalogue.add(row, false);
-  for (const HopperRow& row : hopper_direct_rows()) catalogue.add(row, true);
+  for (const HopperRow& row : hopper_rows()) catalogue.add(row, false, false);
+  for (const HopperRow& row : hopper_direct_rows()) catalogue.add(row, true, false);
+  for (const HopperRow& row : hopper_rows()) catalogue.add(row, false, true);
   for (const AmpereRow& row : kAmpereRows) catalogue.add(row, false);
   for (const AmpereRow& row : kElementRows) catalogue.add(row, true);
   return catalogue.take();

@@ -19,6 +19,7 @@
 #include "policy/kernel_model.h"
 #include "policy/lru_blocks.h"
 #include "policy/tile_order.h"
+#include "space/kernel_problem.h"
 
 namespace gemmsmith::policy {
 namespace {
@@ -187,7 +188,7 @@ Result<L2Traffic> predict_l2(const Problem& problem, const Config& config, const
     return fail(ErrorCode::kUnsupported, "{} is not legal for {}: {} ({})", to_text(config),
                 describe(problem), rule->reason, rule->id);
   const KernelShape kernel = kernel_shape(config, problem.accumulator);
-  return Simulation(problem, kernel, target, l2).run();
+  return Simulation(kernel_problem(problem, config), kernel, target, l2).run();
 }
 
 Result<L2Traffic> predict_l2(const Problem& problem, const Config& config, const Target& target) {

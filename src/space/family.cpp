@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "space/kernel_problem.h"
+
 namespace gemmsmith {
 namespace {
 
@@ -48,16 +50,18 @@ Config default_config(const Family& family) {
 
 std::vector<const Constraint*> broken_rules(const SpaceContext& context, const Config& config) {
   if (!values_in_range(context, config)) return {&range_rule()};
+  const Problem problem = kernel_problem(context.problem, config);
   std::vector<const Constraint*> broken;
   for (const Constraint& constraint : config.family->constraints)
-    if (!constraint.holds(context, config)) broken.push_back(&constraint);
+    if (!constraint.holds({problem, context.target}, config)) broken.push_back(&constraint);
   return broken;
 }
 
 const Constraint* broken_rule(const SpaceContext& context, const Config& config) {
   if (!values_in_range(context, config)) return &range_rule();
+  const Problem problem = kernel_problem(context.problem, config);
   for (const Constraint& constraint : config.family->constraints)
-    if (!constraint.holds(context, config)) return &constraint;
+    if (!constraint.holds({problem, context.target}, config)) return &constraint;
   return nullptr;
 }
 

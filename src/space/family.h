@@ -20,7 +20,8 @@ struct SpaceContext {
 };
 
 // A named rule. `holds` must only read parameters named in `reads`: enumeration tests the rule as
-// soon as those have values, and cuts the whole subtree when it fails.
+// soon as those have values, and cuts the whole subtree when it fails. The problem that it is given
+// is the product as the config's kernel computes it (space/kernel_problem.h).
 struct Constraint {
   std::string_view id;      // "rows_fill_wgmma"
   std::string_view reason;  // one sentence for the user

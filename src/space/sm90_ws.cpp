@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/numbers.h"
+#include "problem/transposed.h"
 #include "space/common_constraints.h"
 #include "space/family.h"
 #include "space/packing.h"
@@ -121,6 +122,25 @@ bool epilogues_fit(const SpaceContext& context, const Config& config) {
   return rows != 128 || config.at("consumers") == 1 || registers != kUnmovedRegisters;
 }
 
+// A transposed kernel stores fragments transposed, which the matrix instructions do to 16 bits; and
+// what is stored by rows would be 32 bytes of a row at a time.
+bool transposed_sums_can_be_stored(const SpaceContext& context, const Config& config) {
+  return config.at("transpose") == 0 ||
+         (!context.problem.f32_output && !context.problem.grouped &&
+          (config.at("epilogue") == kEpilogueTma || config.at("split") != 0));
+}
+
+// Where both sides are alike, they are the same kernel.
+bool transposing_changes_something(const SpaceContext& context, const Config& config) {
+  if (config.at("transpose") == 0) return true;
+  const bool is_square_tile = config.at("tile_m") == config.at("tile_n") &&
+                              config.at("cluster_m") == config.at("cluster_n");
+  const Problem& problem = context.problem;
+  const bool is_square_problem =
+      problem.m == problem.n && problem.layout == transposed(problem.layout);
+  return !is_square_tile && !is_square_problem;
+}
+
 bool pingpong_takes_two(const SpaceContext&, const Config& config) {
   return config.at("schedule") == kCooperative || config.at("consumers") == 2;
 }
@@ -190,9 +210,11 @@ bool pingpong_is_persistent(const SpaceContext&, const Config& config) {
 // n that is no multiple of 8 would overwrite up to 7 elements of the padding between rows (4 and 3
 // of an f32 D).
 bool tma_writes_d(const SpaceContext& context, const Config& config) {
-  return config.at("epilogue") != kEpilogueTma ||
-         (context.problem.n * size_bytes(context.problem.output_type()) % 16 == 0 &&
-          is_readable(stored_d(context.problem), context.problem.alignment.d));
+  if (config.at("epilogue") != kEpilogueTma) return true;
+  const Problem& seen = context.problem;
+  const Problem as_stored = config.at("transpose") == 1 ? transposed(seen) : seen;
+  return as_stored.n * size_bytes(as_stored.output_type()) % 16 == 0 &&
+         is_readable(stored_d(as_stored), as_stored.alignment.d);
 }
 
 // How many tiles groups have is known on the device only.
@@ -310,6 +332,7 @@ const Family& sm90_ws_family() {
       "sm90_ws",
       "sm90_ws.cu",
       {
+          {"transpose", "t", Binding::kCompile, 0, {0, 1}},
           {"consumers", "w", Binding::kCompile, 1, {1, 2}},
           {"schedule", "pp", Binding::kCompile, kCooperative, {kCooperative, kPingpong}},
           {"tile_m", "m", Binding::kCompile, 64, {64, 128, 192, 256}},
@@ -430,8 +453,18 @@ const Family& sm90_ws_family() {
           {"tma_writes_d",
            "the TMA store needs a 16-byte aligned D, and n and ldd that are multiples of 8 (4 of "
            "f32)",
-           {"epilogue"},
+           {"transpose", "epilogue"},
            &tma_writes_d},
+          {"transposed_sums_can_be_stored",
+           "a kernel of the transposed product stores 16-bit results, by TMA or from the reduction "
+           "of split-K, and no groups",
+           {"transpose", "epilogue", "split"},
+           &transposed_sums_can_be_stored},
+          {"transposing_changes_something",
+           "transposed, a square tile, or a square problem whose operands lie alike, is what it "
+           "was",
+           {"transpose", "tile_m", "tile_n", "cluster_m", "cluster_n"},
+           &transposing_changes_something},
           {"split_stores_directly",
            "split-K stores from the reduction, not through TMA",
            {"epilogue", "split"},

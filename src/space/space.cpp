@@ -4,6 +4,9 @@
 #include <set>
 #include <utility>
 
+#include "problem/transposed.h"
+#include "space/kernel_problem.h"
+
 namespace gemmsmith {
 namespace {
 
@@ -13,7 +16,11 @@ class Walk {
  public:
   Walk(const Family& family, const SpaceContext& context,
        const std::function<bool(const Config&)>& visit)
-      : context_(context), visit_(visit), config_(default_config(family)) {
+      : plain_(context),
+        transposed_problem_(transposed(context.problem)),
+        transposed_{transposed_problem_, context.target},
+        visit_(visit),
+        config_(default_config(family)) {
     const std::size_t count = family.parameters.size();
     choices_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -26,7 +33,7 @@ class Walk {
       leaves_below_[i] = leaves_below_[i + 1] * static_cast<std::int64_t>(choices_[i].size());
     constraints_at_.resize(count);
     for (const Constraint& constraint : family.constraints) {
-      int last = 0;
+      int last = std::max(0, family.index_of("transpose"));  // what all are judged by
       for (const std::string_view name : constraint.reads)
         last = std::max(last, family.index_of(name));
       constraints_at_[static_cast<std::size_t>(last)].push_back(&constraint);
@@ -57,12 +64,15 @@ class Walk {
   }
 
   const Constraint* broken_at(std::size_t depth) const {
+    const SpaceContext& context = is_transposed(config_) ? transposed_ : plain_;
     for (const Constraint* constraint : constraints_at_[depth])
-      if (!constraint->holds(context_, config_)) return constraint;
+      if (!constraint->holds(context, config_)) return constraint;
     return nullptr;
   }
 
-  const SpaceContext& context_;
+  const SpaceContext& plain_;
+  const Problem transposed_problem_;
+  const SpaceContext transposed_;
   const std::function<bool(const Config&)>& visit_;
   Config config_;
   std::vector<std::vector<int>> choices_;
@@ -112,7 +122,7 @@ std::vector<Problem> roomy_problems(const Signature& signature) {
     return problem;
   };
   // The last one's operands allow no wide loads.
-  return {make(1 << 14, 1 << 14, 1 << 14, 1 << 14), make(1 << 8, 1 << 9, 1 << 17, 1 << 17),
+  return {make(1 << 14, 1 << 15, 1 << 14, 1 << 15), make(1 << 8, 1 << 9, 1 << 17, 1 << 17),
           make(1 << 12, 1 << 12, 1 << 12, (1 << 12) + 1)};
 }
 

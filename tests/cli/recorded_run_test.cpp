@@ -94,7 +94,7 @@ TEST(RecordedRun, CompilerKnobsWithoutARecordAreRefusedAndCounted) {
 TEST(RecordedRun, APlanAndItsFollowerHaveColumnsOfTheirOwn) {
   const std::string store = fresh_folder() + "/a.db";
   const std::vector<std::string> tune = {"tune",       "--device", kRecording, "--mnk",
-                                         "64_4096_64", "--store",  store,      "-q"};
+                                         "64_2048_64", "--store",  store,      "-q"};
   const ProgramResult text = run_program(tune);
   ASSERT_EQ(text.exit_code, 0) << text.err;
   EXPECT_EQ(text.out.rfind("shape       plan ", 0), 0U) << text.out;
@@ -123,7 +123,7 @@ TEST(RecordedRun, APlanAndItsFollowerHaveColumnsOfTheirOwn) {
   EXPECT_NE(line.find(",served_follower\n"), std::string::npos);
   EXPECT_TRUE(line.ends_with("," + shown["follower"].get<std::string>() + "\n")) << line;
   const ProgramResult eval =
-      run_program({"eval", "--device", kRecording, "--mnk", "64_4096_64", "--store", store});
+      run_program({"eval", "--device", kRecording, "--mnk", "64_2048_64", "--store", store});
   EXPECT_NE(eval.err.find("its follower " + shown["follower"].get<std::string>() + " serves\n"),
             std::string::npos)
       << eval.err;

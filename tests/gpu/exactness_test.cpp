@@ -67,6 +67,11 @@ TEST(Exactness, SplitsOfALongK) {
   expect_exact(gpu::split_problems(), gpu::workspace_configs, "exactness_splits.csv");
 }
 
+TEST(Exactness, TransposedKernels) {
+  GEMMSMITH_NEEDS_GPU();
+  expect_exact(gpu::transposed_problems(), gpu::transposed_configs, "exactness_transposed.csv");
+}
+
 TEST(Exactness, F32Results) {
   GEMMSMITH_NEEDS_GPU();
   expect_exact(gpu::f32_problems(), gpu::f32_configs, "exactness_f32.csv");

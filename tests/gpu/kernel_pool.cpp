@@ -17,6 +17,7 @@
 #include "policy/analytic_ranker.h"
 #include "problem/shape_list.h"
 #include "space/family.h"
+#include "space/kernel_problem.h"
 #include "space/packing.h"
 #include "space/space.h"
 
@@ -66,7 +67,7 @@ std::vector<Config> pool_configs(const Family& family, const Problem& problem, c
   const SpaceContext context{problem, target};
   std::vector<Config> legal;
   for (Config config : pool(family, problem.layout)) {
-    config.set("pack", problem.is_batched() ? 0 : needed_pack(problem));
+    config.set("pack", problem.is_batched() ? 0 : needed_pack(kernel_problem(problem, config)));
     if (broken_rule(context, config) == nullptr) legal.push_back(config);
   }
   // A problem too small or odd for the pool still gets kernels of its own.
@@ -81,7 +82,7 @@ std::vector<Config> pool_configs(const Family& family, const Problem& problem, c
       if (broken_rule(context, turned) == nullptr) chosen[i] = turned;
     }
     Config packed = chosen[i];
-    packed.set("pack", useful_pack(problem));
+    packed.set("pack", useful_pack(kernel_problem(problem, packed)));
     if (broken_rule(context, packed) == nullptr) chosen[i] = packed;
   }
   // Every other one asks L2 for its operands early, by turns once and twice its ring.
@@ -232,6 +233,46 @@ std::vector<Config> workspace_configs(const Problem& problem, const Target& targ
   return configs;
 }
 
+std::vector<Config> transposed_configs(const Problem& problem, const Target& target) {
+  std::vector<Config> configs;
+  for (const char* text : {"sm90_ws:t1.n8.s2",
+                           "sm90_ws:t1.n24.k128.s2.d0",
+                           "sm90_ws:t1.n80.s3.pf1",
+                           "sm90_ws:t1.w2.n96.s3",
+                           "sm90_ws:t1.w2.m128.n16.k128.s2",
+                           "sm90_ws:t1.w2.m128.n96.s3.ps1",
+                           "sm90_ws:t1.w2.m128.n256.s3.r1",
+                           "sm90_ws:t1.w2.m128.n80.cm2.s2",
+                           "sm90_ws:t1.w2.m128.n112.cn2.s2",
+                           "sm90_ws:t1.w2.pp1.m128.n192.s3.ps1",
+                           "sm90_ws:t1.w2.pp1.n128.s3.ps1.g1",
+                           "sm90_ws:t1.w2.m256.n112.s2",
+                           "sm90_ws:t1.w2.m192.n160.s3",
+                           "sm90_ws:t1.n32.e1.s2.sp1.sk2",
+                           "sm90_ws:t1.n8.k128.e1.s2.sp1.sk6",
+                           "sm90_ws:t1.w2.m128.n48.e1.s2.sp1.sk3",
+                           "sm90_ws:t1.n16.k128.e1.s2.sp2.sk5",
+                           "sm90_ws:t1.w2.m128.n80.e1.s2.sp2.sk3",
+                           "sm90_ws:t1.w2.m256.n96.e1.s2.sp2.sk10.d0",
+                           "sm90_ws:t1.w2.m192.n128.e1.s2.sp2.sk2"}) {
+    Config config = *parse_config(text, kernel_families());
+    if (!problem.is_batched()) config.set("pack", needed_pack(kernel_problem(problem, config)));
+    if (config.at("pack") != 0) config.set("prefetch", 0);
+    if (broken_rule({problem, target}, config) == nullptr) configs.push_back(config);
+  }
+  return configs;
+}
+
+std::vector<Problem> transposed_problems() {
+  std::vector<Problem> problems = exactness_problems();
+  for (const Problem& problem : split_problems()) problems.push_back(problem);
+  for (const Problem& problem : batch_problems()) problems.push_back(problem);
+  // Around the tiles, in both directions.
+  for (const std::int64_t m : {7, 8, 9, 79, 80, 81, 95, 97, 192, 193})
+    for (const std::int64_t n : {64, 72, 120, 136, 264}) problems.push_back(shape(m, n, 264));
+  return problems;
+}
+
 std::vector<Problem> split_problems() {
   std::vector<Problem> problems;
   for (const auto& [m, n, k] : {std::tuple{1, 1, 4096},
@@ -372,7 +413,8 @@ std::vector<Config> batch_configs(const Problem& problem, const Target& target) 
         "sm90_ws:n128.cn2.s2.ps1", "sm90_ws:n64.e1.s2.ps1", "sm90_ws:e1.s2.sp1.sk2",
         "sm90_ws:e1.s2.sp2.sk2", "sm90_ws:w2.m128.n64.e1.sp2.sk8", "sm80_mma:m16.n16.wm1.wn1.s2",
         "sm80_mma:m16.n16.wm1.wn1.s2.ps1", "sm80_mma:m32.n32.k64.wk2.s2",
-        "sm80_mma:m32.n32.wm1.wn1.s2.l1"}) {
+        "sm80_mma:m32.n32.wm1.wn1.s2.l1", "sm90_ws:t1.n24.s2", "sm90_ws:t1.w2.m128.n96.s2.ps1",
+        "sm90_ws:t1.n32.e1.s2.sp1.sk2"}) {
     const Config config = *parse_config(text, kernel_families());
     if (broken_rule({problem, target}, config) == nullptr) configs.push_back(config);
   }
@@ -428,7 +470,9 @@ std::vector<Config> epilogue_configs(const Problem& plain, const Target& target)
     for (const Config& config : pool_configs(*family, fused, target, 4)) configs.push_back(config);
   for (const char* text :
        {"sm90_ws:w2.m128.n160.s3", "sm90_ws:w2.pp1.m128.n128.s3.ps1", "sm90_ws:w2.m256.n64.e1.s2",
-        "sm90_ws:w2.m192.n96.s3", "sm90_ws:e1.s2.sp1.sk2", "sm90_ws:w2.m128.n128.e1.s2.sp1.sk3"}) {
+        "sm90_ws:w2.m192.n96.s3", "sm90_ws:e1.s2.sp1.sk2", "sm90_ws:w2.m128.n128.e1.s2.sp1.sk3",
+        "sm90_ws:t1.n80.s2", "sm90_ws:t1.w2.m128.n96.s2", "sm90_ws:t1.w2.pp1.m128.n160.s3.ps1",
+        "sm90_ws:t1.n32.e1.s2.sp1.sk2", "sm90_ws:t1.w2.m128.n80.e1.s2.sp2.sk2"}) {
     const Config config = *parse_config(text, kernel_families());
     if (broken_rule({fused, target}, config) == nullptr) configs.push_back(config);
   }
@@ -601,6 +645,10 @@ class Precompiler {
   void f32_results() {
     for (const Problem& problem : f32_problems()) compile(problem, f32_configs(problem, target_));
   }
+  void transposed() {
+    for (const Problem& problem : transposed_problems())
+      compile(problem, transposed_configs(problem, target_));
+  }
   void others() {
     for (const Problem& problem : exactness_problems())
       compile(problem, pooled(problem, kExactnessConfigs));
@@ -668,6 +716,7 @@ int precompile(std::string_view what) {
   if (all || what == "epilogues") precompiler.epilogues();
   if (all || what == "batches") precompiler.batches();
   if (all || what == "f32") precompiler.f32_results();
+  if (all || what == "transposed") precompiler.transposed();
   if (all) precompiler.others();
   return precompiler.report();
 }

@@ -33,6 +33,11 @@ std::vector<Problem> direct_problems();
 // consumers, every way of reading back (few ranks to many) and a tile that is shared unevenly.
 std::vector<Config> workspace_configs(const Problem& problem, const Target& target);
 // Ragged problems with a long k: tails of k, D of any alignment, alpha and beta, types, layouts.
+// What transposed kernels can be held against: all of the problems here that are single products of
+// 16-bit results, batches, and sizes around their tiles.
+std::vector<Config> transposed_configs(const Problem& problem, const Target& target);
+std::vector<Problem> transposed_problems();
+
 std::vector<Problem> split_problems();
 
 constexpr std::size_t kExactnessConfigs = 8;

@@ -372,13 +372,13 @@ TEST(PlanTable, EveryFlippedBitIsRefused) {
 TEST(PlanTable, RefusalsSayWhy) {
   EXPECT_EQ(error_of(std::string(200, 'x')), refusal("it is not a plan table"));
   std::string newer = small_table();
-  newer[offsetof(PlanFileHeader, version)] = 7;
+  newer[offsetof(PlanFileHeader, version)] = 9;
   EXPECT_EQ(error_of(newer),
-            refusal("it has format version 7, this gemmsmith reads versions 5 to 6"));
+            refusal("it has format version 9, this gemmsmith reads versions 5 to 8"));
   std::string older = small_table();
   older[offsetof(PlanFileHeader, version)] = 3;
   EXPECT_EQ(error_of(older),
-            refusal("it has format version 3, this gemmsmith reads versions 5 to 6"));
+            refusal("it has format version 3, this gemmsmith reads versions 5 to 8"));
   std::string other_order = small_table();
   std::reverse(other_order.begin() + offsetof(PlanFileHeader, byte_order),
                other_order.begin() + offsetof(PlanFileHeader, version));

@@ -178,7 +178,7 @@ TEST_F(ImportTest, RefusesAWinnerWhoseConfigMeansNothing) {
             ":5: config 'sm90_wz:n1': no family or preset of that name; the families are sm90_ws, "
             "sm80_mma, cublaslt");
   EXPECT_EQ(error_of(with("sm90_ws:q1"))
-                .rfind(":5: config 'sm90_ws:q1': 'q1' is no parameter of sm90_ws; it has w (", 0),
+                .rfind(":5: config 'sm90_ws:q1': 'q1' is no parameter of sm90_ws; it has t (", 0),
             0U);
   EXPECT_EQ(error_of(with("")),
             ":5: config '': no family or preset of that name; the families are sm90_ws, sm80_mma, "
