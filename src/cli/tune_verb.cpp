@@ -14,6 +14,8 @@
 #include "cli/store_reading.h"
 #include "cli/verb.h"
 #include "measure/targets.h"
+#include "plan/plan_hints.h"
+#include "plan/plan_table.h"
 #include "policy/policy_file.h"
 #include "report/scoreboard.h"
 #include "search/compiler_knobs.h"
@@ -34,6 +36,7 @@ struct TuneOptions {
   bool no_retest = false;
   bool scoreboard = false;
   std::string policy;
+  std::string like;  // a plan table
   bool counters = false;
   CountedOptions counted;
 };
@@ -75,6 +78,19 @@ void take_policy(const std::string& path, TunerOptions& tuner) {
   }
   tuner.policy = std::make_shared<const policy::Network>(std::move(read->network));
   tuner.strategy = "policy";
+}
+
+// The kernels of a table's nearest plans are measured first: a third of the evolutionary strategy's
+// founders and more, so that the ranker still has its say.
+Result<void> take_hints(const std::string& path, TunerOptions& tuner) {
+  constexpr std::size_t kHints = 5;
+  if (path.empty()) return {};
+  GEMMSMITH_TRY(plan::PlanTable opened, plan::PlanTable::open(path));
+  const auto table = std::make_shared<const plan::PlanTable>(std::move(opened));
+  tuner.hints = [table](const Problem& problem, const Target& target) {
+    return plan::hinted_configs(*table, problem, target, kHints);
+  };
+  return {};
 }
 
 // What each figure of a row belongs to; --help says it in the same words.
@@ -247,6 +263,7 @@ Result<int> run(const TuneOptions& options, const Session& session) {
   // The strategy chooses among four times what it may measure.
   tuner.space_limit = std::max(tuner.space_limit, 4 * tuner.budget);
   take_policy(options.policy, tuner);
+  GEMMSMITH_CHECK(take_hints(options.like, tuner));
   const std::string& device = session.settings.value("device");
   GEMMSMITH_TRY(const CountedView view, counted_view(options.counted));
   GEMMSMITH_CHECK(check_counting(options, view, device));
@@ -365,6 +382,9 @@ Verb add_tune(CLI::App& parent, Session& session) {
   app->add_option("--policy", options->policy,
                   "A trained policy (gemmsmith train) that chooses what is measured, ours and "
                   "cuBLASLt's together; instead of --strategy");
+  app->add_option("--like", options->like,
+                  "A plan table whose kernels of the nearest plans are measured first, whatever "
+                  "types and layouts they were tuned for");
   add_whole_number(*app, "--budget", options->tuner.budget,
                    "Our configs measured for each shape [40]", 0, kMostBudget);
   add_whole_number(*app, "--vendor-budget", options->tuner.vendor_budget,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <thread>
 
 #include "base/interrupt.h"
@@ -82,8 +83,23 @@ bool stops_all_work(ErrorCode code) {
 
 std::vector<Config> candidate_configs(const Problem& problem, const Target& target,
                                       const TunerOptions& options) {
-  if (options.candidates) return options.candidates(problem);
-  return policy::ranked_configs(problem, target, options.space_limit, options.per_kernel);
+  std::vector<Config> candidates =
+      options.candidates
+          ? options.candidates(problem)
+          : policy::ranked_configs(problem, target, options.space_limit, options.per_kernel);
+  if (!options.hints) return candidates;
+  std::vector<Config> first;
+  for (Config& hint : options.hints(problem, target)) {
+    const auto found = std::find(candidates.begin(), candidates.end(), hint);
+    if (found != candidates.end())
+      candidates.erase(found);
+    else if (options.candidates)
+      continue;  // a recording has no answer
+    first.push_back(std::move(hint));
+  }
+  candidates.insert(candidates.begin(), std::make_move_iterator(first.begin()),
+                    std::make_move_iterator(first.end()));
+  return candidates;
 }
 
 namespace {
