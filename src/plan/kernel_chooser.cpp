@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "plan/plan_likeness.h"
 #include "policy/features.h"
+#include "space/kernel_problem.h"
 
 namespace gemmsmith::plan {
 namespace {
@@ -83,7 +84,10 @@ KernelChooser::KernelChooser(const PlanTable& table, const policy::Network& netw
     }
     // A table may come from a program with more families or parameters than this one.
     if (auto config = parse_config(table.text(entry), kernel_families()))
-      candidates_.push_back({*std::move(config), {&entry}});
+      candidates_.push_back(
+          {*config,
+           policy::kernel_shape(*config, static_cast<DataType>(entry.key.accumulator)),
+           {&entry}});
   }
 }
 
@@ -135,12 +139,22 @@ std::vector<float> KernelChooser::ratings(const Problem& problem,
   return policy::score_rows(network_, rows).score;
 }
 
+double KernelChooser::model_us(const Problem& problem, const Candidate& candidate) const {
+  return policy::model_us(kernel_problem(problem, candidate.config), candidate.shape, target_);
+}
+
 const PlanEntry* KernelChooser::best_kernel(const Problem& problem) const {
   const PlanKey key = key_of(problem);
   std::vector<const Candidate*> candidates;
   for (const Candidate& candidate : candidates_)
     if (is_same_work(candidate.plans.front()->key, key)) candidates.push_back(&candidate);
   if (candidates.empty()) return nullptr;
+  double least_us = std::numeric_limits<double>::infinity();
+  for (const Candidate* const candidate : candidates)
+    least_us = std::min(least_us, model_us(problem, *candidate));
+  std::erase_if(candidates, [&](const Candidate* candidate) {
+    return model_us(problem, *candidate) > kMostSlower * least_us;
+  });
   const std::vector<float> rated = ratings(problem, candidates);
   struct Rated {
     double rating = 0;

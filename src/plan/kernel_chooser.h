@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plan/plan_table.h"
+#include "policy/kernel_model.h"
 #include "policy/network.h"
 #include "problem/target.h"
 #include "space/family.h"
@@ -48,8 +49,12 @@ class KernelChooser {
   // a factor (where they disagree, the problem may be like the lesser ones); and how far the last
   // of them may be, which is as far as was tried.
   static constexpr std::size_t kNearest = 8;
-  static constexpr double kLeastGain = 1.03;
+  static constexpr double kLeastGain = 1.05;
   static constexpr double kMostDoublings = 3;
+  // A kernel that the time model thinks so much slower than its favourite is not chosen, whatever
+  // the policy says: recordings hold promising kernels alone, so no policy has seen a tile of 16 x
+  // 16 on a product of thousands, and one took it (docs/experiments.md, 22).
+  static constexpr double kMostSlower = 2;
 
   // The table and the network must outlive it.
   KernelChooser(const PlanTable& table, const policy::Network& network, const Target& target);
@@ -65,8 +70,10 @@ class KernelChooser {
   // A recipe of the table, with the plans that launch it.
   struct Candidate {
     Config config;
+    policy::KernelShape shape;
     std::vector<const PlanEntry*> plans;  // not empty
   };
+  double model_us(const Problem& problem, const Candidate& candidate) const;
   std::vector<float> ratings(const Problem& problem,
                              std::span<const Candidate* const> candidates) const;
 

@@ -80,7 +80,7 @@ TEST(Policy, ExplainSaysWhatATableAndAPolicyServe) {
   EXPECT_EQ(rows[2]["served by"], "cublaslt");
   EXPECT_EQ(rows[2]["config"], "");
   EXPECT_NE(rows[2]["policy's choice"], "");
-  EXPECT_NE(rows[2]["because"].get<std::string>().find(": 3 % are asked for"), std::string::npos);
+  EXPECT_NE(rows[2]["because"].get<std::string>().find(": 5 % are asked for"), std::string::npos);
   EXPECT_EQ(rows[3]["because"], "the table has fewer than 8 plans for such work");
 }
 
