@@ -132,6 +132,7 @@ TEST_F(ChooserTest, AnEmptyTableHasNothing) {
 TEST_F(ChooserTest, WhatIsPlainlyTooSlowIsNotChosenWhateverTheNetworkSays) {
   const std::string tiny = "sm80_mma:m16.n16.wm1.wn1.k128.wk4.s2";
   add(problem_of(64, 64, 512), tiny, 1.2, 1.2);
+  add(problem_of(8192, 8192, 128), tiny, 1.2, 1.2);
   add(problem_of(4096, 4096, 64), "sm90_ws:w2.m128.n128.s2", 1.2, 1.2);
   chooser();
   std::set<std::string> for_small, for_large;

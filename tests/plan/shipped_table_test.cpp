@@ -12,6 +12,8 @@
 #include "plan/plan_fixtures.h"
 #include "plan/plan_table.h"
 #include "policy/policy_file.h"
+#include "problem/shape_list.h"
+#include "space/kernel_problem.h"
 #include "space/workspace.h"
 
 namespace gemmsmith::plan {
@@ -30,6 +32,36 @@ TEST(ShippedTable, OpensAndServesWhatWasRecorded) {
     problem.beta = 1;
     EXPECT_EQ(table->find(key_of(problem)), nullptr) << describe(problem);
   }
+}
+
+// Shapes of real models, in the layouts that layers and their gradients have.
+TEST(ShippedTable, OfRealModelsServesWhatWasRecorded) {
+  const auto table = PlanTable::open(kData + "plans/h200_bf16_workloads.plans");
+  ASSERT_TRUE(table) << table.error().what;
+  std::map<Layout, int> served, ours;
+  for (const Layout layout : {Layout::kTN, Layout::kNN, Layout::kNT}) {
+    Problem defaults;
+    defaults.type = DataType::kBf16;
+    defaults.layout = layout;
+    const auto shapes = read_shape_list(kData + "shapes/workloads.csv", defaults);
+    ASSERT_TRUE(shapes) << shapes.error().what;
+    for (const Problem& problem : *shapes) {
+      const PlanEntry* const entry = table->find(key_of(problem));
+      if (entry == nullptr) continue;
+      ++served[layout];
+      if (entry->source != PlanSource::kKernel) continue;
+      ++ours[layout];
+      const std::string text(table->text(*entry));
+      EXPECT_EQ(broken_rule({problem, test::h200()}, test::config_of(text.c_str())), nullptr)
+          << text << " for " << describe(problem);
+      const auto plan = make_launch_plan(entry->recipe, problem);
+      ASSERT_TRUE(plan) << text << " for " << describe(problem) << ": " << plan.error().what;
+    }
+  }
+  EXPECT_GE(served[Layout::kTN], 200);
+  EXPECT_GE(served[Layout::kNN], 250);
+  EXPECT_GE(served[Layout::kNT], 250);
+  for (const auto& [layout, count] : ours) EXPECT_GE(count, 70) << name(layout);
 }
 
 // Off the grid: ragged, thin, huge, padded, badly aligned, with scalars.
@@ -76,10 +108,11 @@ TEST(ShippedTable, EveryKernelIsLaunchedOnOtherProblemsOrRefused) {
       }
       ++launched[text];
       const auto at = [&] { return text + " for " + describe(problem); };
-      EXPECT_GE(covered(plan->args.tiles_m, entry->recipe.tile_m), problem.m) << at();
-      EXPECT_GE(covered(plan->args.tiles_n, entry->recipe.tile_n), problem.n) << at();
+      const Problem own = kernel_problem(problem, config);
+      EXPECT_GE(covered(plan->args.tiles_m, entry->recipe.tile_m), own.m) << at();
+      EXPECT_GE(covered(plan->args.tiles_n, entry->recipe.tile_n), own.n) << at();
       EXPECT_EQ(std::tuple(plan->args.m, plan->args.n, plan->args.k),
-                std::tuple(problem.m, problem.n, problem.k))
+                std::tuple(own.m, own.n, own.k))
           << at();
       EXPECT_EQ(std::tuple(plan->args.ldc, plan->args.ldd), std::tuple(problem.ldc, problem.ldd))
           << at();

@@ -88,7 +88,7 @@ TEST(SixthRecordings, AreOfEverySixthShapeOfTheGridFromTheThirdOn) {
 // What docs/scoreboard.md is of: the whole grid, and what was measured again.
 std::vector<Measurement> grid() {
   return latest_rows({recording("grid1000_f16_f32_tn"), recording("longk172_f16_f32_tn"),
-                      recording("fast772_f16_f32_tn")});
+                      recording("fast772_f16_f32_tn"), recording("turned_f16_f32_tn")});
 }
 
 TEST(GridRecording, TheScoreboardIsAboveItsBars) {
@@ -130,8 +130,8 @@ TEST(ScoreboardPage, HoldsWhatTheReportPrintsToday) {
   for (const std::string& line : printed)
     EXPECT_EQ(held.count(line), 1U) << "docs/scoreboard.md lacks: " << line;
   // Of the others, the table of times.
-  for (const char* name : {"longk172_f16_f32_tn", "odd126_bf16_f32_tn", "odd100_bf16_f32_nn",
-                           "batched60_bf16_f32_tn"}) {
+  for (const char* name : {"longk172_f16_f32_tn", "workloads_bf16_f32_tn", "workloads_bf16_f32_nn",
+                           "workloads_bf16_f32_nt", "batched60_bf16_f32_tn"}) {
     int buckets = 0;
     const std::vector<Measurement> others = recording(name);
     for (const std::string& line : lines(to_markdown(make_scoreboard(others)))) {
