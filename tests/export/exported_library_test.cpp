@@ -38,12 +38,14 @@ struct Fixture {
   Product first = product_of(64, 64, 64);
   Product second = product_of(72, 64, 128);
   Product split = product_of(64, 64, 256);
+  Product transposed = product_of(96, 64, 128);
   Product vendor = product_of(128, 128, 64);
   plan::PlanTable table =
       *plan::PlanTable::from_bytes(TableMaker()
                                        .kernel(first, runtime::kWithMaps)
                                        .kernel(second, runtime::kPlain, 1, 1)
                                        .kernel(split, "sm90_ws:e1.s2.sp2.sk2")
+                                       .kernel(transposed, "sm90_ws:t1.w2.m128.n64.s2")
                                        .vendor(vendor, "cublaslt:a66.t20.s35.g3")
                                        .bytes(),
                                    "test");
@@ -185,21 +187,22 @@ TEST_F(Built, MultipliesExactlyWithTheDriverAlone) {
   options.pad_d = options.pad_c = 16;
   const Product padded(options);
   const Problem problems[] = {problem_of(f.first), problem_of(f.second, 1), problem_of(padded),
-                              problem_of(f.split)};
+                              problem_of(f.split), problem_of(f.transposed)};
   ASSERT_EQ(build(f.table, problems), "");
   const std::string driver = (folder_ / "driver").string();
   EXPECT_EQ(run("", driver),
-            "device=NVIDIA H200 count=4\n"
+            "device=NVIDIA H200 count=5\n"
             "open=0\n"
             "scratch=0\n"
             "64_64_64 scratch=0 status=0 exact misaligned=7 overlap=7 beta=15 bare=0\n"
             "64_64_64 scratch=0 status=0 exact misaligned=7 overlap=7 beta=15 bare=0\n"
             "64_64_256 scratch=32768 status=0 exact misaligned=7 overlap=7 beta=15 bare=7\n"
             "72_64_128 scratch=0 status=0 exact misaligned=7 overlap=7 beta=0 bare=0\n"
+            "96_64_128 scratch=0 status=0 exact misaligned=7 overlap=7 beta=15 bare=0\n"
             "out_of_range=7\n");
   // No context, no driver: said by a status.
-  EXPECT_EQ(run("no_context", driver), "device=NVIDIA H200 count=4\nopen=1\n");
-  EXPECT_EQ(run("", "/nonexistent"), "device=NVIDIA H200 count=4\nopen=1\n");
+  EXPECT_EQ(run("no_context", driver), "device=NVIDIA H200 count=5\nopen=1\n");
+  EXPECT_EQ(run("", "/nonexistent"), "device=NVIDIA H200 count=5\nopen=1\n");
 }
 
 TEST_F(Built, IsForTheDeviceItWasTunedOn) {

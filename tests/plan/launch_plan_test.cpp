@@ -163,6 +163,52 @@ TEST(LaunchPlan, TensorMapsFollowTheLayout) {
   EXPECT_EQ(plan->map_b.box_columns, 32) << "three boxes make 96 columns";
 }
 
+TEST(LaunchPlan, ATransposedKernelComputesTheProductFromItsOtherSide) {
+  Problem problem = problem_of(72, 1000, 520);
+  problem.lda = 528;
+  problem.ldb = 536;
+  problem.ldd = 1008;
+  problem.ldc = 1016;
+  problem.alignment.a = 16;
+  problem.alignment.b = 32;
+  const auto plan = plan_of("sm90_ws:t1.w2.m128.n80.s3", problem);
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_TRUE(plan->transposed);
+  EXPECT_EQ(std::tuple(plan->args.m, plan->args.n, plan->args.k), std::tuple(1000, 72, 520));
+  EXPECT_EQ(std::tuple(plan->args.tiles_m, plan->args.tiles_n, plan->grid), std::tuple(8, 1, 8U));
+  EXPECT_EQ(std::tuple(plan->args.lda, plan->args.ldb), std::tuple(536, 528));
+  EXPECT_EQ(std::tuple(plan->args.ldc, plan->args.ldd), std::tuple(1016, 1008)) << "as they lie";
+  EXPECT_EQ(std::tuple(plan->map_a.rows, plan->map_a.columns, plan->map_a.ld),
+            std::tuple(1000, 520, 536));
+  EXPECT_EQ(std::tuple(plan->map_b.rows, plan->map_b.ld, plan->map_b.box_rows),
+            std::tuple(72, 528, 80));
+  EXPECT_EQ(std::tuple(plan->map_d.rows, plan->map_d.columns, plan->map_d.ld),
+            std::tuple(72, 1000, 1008));
+  EXPECT_EQ(std::tuple(plan->map_d.box_rows, plan->map_d.box_columns), std::tuple(16, 64))
+      << "five boxes make 80 rows of D";
+}
+
+TEST(LaunchPlan, ATransposedKernelNeedsOfEachOperandWhatItsOwnNeeds) {
+  Problem problem = problem_of(72, 1000, 500);
+  problem.ldb = 501;  // our B is the kernel's A, which is packed
+  problem.alignment.b = 2;
+  problem.lda = 504;
+  const auto plan = plan_of("sm90_ws:t1.w2.m128.n80.s3.pk1", problem);
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_TRUE(plan->packing.packs_a);
+  EXPECT_FALSE(plan->packing.packs_b);
+  EXPECT_EQ(std::tuple(plan->needs.a, plan->needs.b), std::tuple(16, 2));
+  const auto other = plan_of("sm90_ws:t1.w2.m128.n80.s3.pk2", problem);
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().what.find("unreadable_operands_are_packed"), std::string::npos);
+  const LaunchRecipe recipe =
+      make_recipe(config_of("sm90_ws:t1.w2.m128.n80.s3"), Signature{}, h200());
+  EXPECT_EQ(
+      make_launch_plan(recipe, problem).error().what,
+      "the kernel cannot launch on 72_1000_500 f16/f32 tn lda=504 ldb=501 align=256,2,256,256: "
+      "ldb 501 is not a multiple of 8 elements");
+}
+
 TEST(LaunchPlan, IllegalConfigsNameTheRule) {
   const auto plan = plan_of("sm90_ws:m64.n64.s12", problem_of(64, 64, 64));
   ASSERT_FALSE(plan);
@@ -340,6 +386,25 @@ TEST_F(Launching, BindEncodesTheMapsOfThePlan) {
   EXPECT_EQ(d.data_type, static_cast<std::uint32_t>(CU_TENSOR_MAP_DATA_TYPE_FLOAT16));
   EXPECT_EQ(bound->args.a, &a_);
   EXPECT_EQ(bound->args.d, &d_);
+}
+
+TEST_F(Launching, ATransposedKernelIsGivenTheOperandsExchanged) {
+  const auto plan = plan_of("sm90_ws:t1.n32.s2", problem_of(32, 64, 64));
+  ASSERT_TRUE(plan) << plan.error().what;
+  const auto bound = bind(driver_, *plan, {&a_, &b_, nullptr, &d_});
+  ASSERT_TRUE(bound) << bound.error().what;
+  FakeTensorMap map_a = {};
+  FakeTensorMap map_b = {};
+  std::memcpy(&map_a, &bound->map_a, sizeof map_a);
+  std::memcpy(&map_b, &bound->map_b, sizeof map_b);
+  EXPECT_EQ(map_a.address, &b_);
+  EXPECT_EQ(map_b.address, &a_);
+  EXPECT_EQ(bound->args.a, &b_);
+  EXPECT_EQ(bound->args.b, &a_);
+  EXPECT_EQ(bound->args.d, &d_);
+  const auto misaligned = bind(driver_, *plan, {&a_.elements[1], &b_, nullptr, &d_});
+  ASSERT_FALSE(misaligned);
+  EXPECT_EQ(misaligned.error().what.rfind("A = ", 0), 0U) << "the caller's name for it";
 }
 
 TEST_F(Launching, BatchesHaveMapsOfThreeDimensions) {

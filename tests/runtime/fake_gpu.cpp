@@ -33,8 +33,9 @@ struct FakeModule {
   bool a_is_k_contiguous = true;
   bool b_is_k_contiguous = true;
   bool is_bf16 = false;
-  bool is_fused = false;    // has epilogues; else the arguments' are not looked at
-  bool is_f32_out = false;  // C, D and the bias
+  bool is_fused = false;       // has epilogues; else the arguments' are not looked at
+  bool is_f32_out = false;     // C, D and the bias
+  bool is_transposed = false;  // of the product that the arguments are of, C and D lie transposed
 };
 
 struct FakeEvent {
@@ -96,12 +97,15 @@ void run_gemm(const FakeModule& kernel, const gemmsmith_kernels::GemmArgs& args)
                                    : load(base, index, kernel.is_bf16);
         };
         float value = alpha * sum;
-        if (beta != 0) value += beta * output(args.c, matrix * args.stride_c + i * args.ldc + j);
+        const std::int64_t row = kernel.is_transposed ? j : i;  // of D as it lies
+        const std::int64_t column = kernel.is_transposed ? i : j;
+        if (beta != 0)
+          value += beta * output(args.c, matrix * args.stride_c + row * args.ldc + column);
         if (kernel.is_fused) {
-          if (args.bias != nullptr) value += output(args.bias, j);
+          if (args.bias != nullptr) value += output(args.bias, column);
           value = static_cast<float>(activate(args.activation, value));
         }
-        const std::int64_t at = matrix * args.stride_d + i * args.ldd + j;
+        const std::int64_t at = matrix * args.stride_d + row * args.ldd + column;
         if (kernel.is_f32_out)
           static_cast<float*>(args.d)[at] = value;
         else
@@ -347,6 +351,7 @@ FAKE_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) {
     loaded->is_bf16 = text.find("bf16") != std::string::npos;
     loaded->is_fused = text.find("fused") != std::string::npos;
     loaded->is_f32_out = text.find("out=f32") != std::string::npos;
+    loaded->is_transposed = text.find("transposed ") != std::string::npos;
     if (text.find("maps") != std::string::npos) loaded->kind = KernelKind::kGemmWithMaps;
   } else {
     delete loaded;

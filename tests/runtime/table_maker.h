@@ -7,6 +7,7 @@
 #include "plan/plan_table_writer.h"
 #include "runtime/fixture.h"
 #include "runtime/translate.h"
+#include "space/kernel_problem.h"
 
 namespace gemmsmith::runtime {
 
@@ -51,8 +52,9 @@ class TableMaker {
     const Problem problem = problem_of(product, alpha, beta);
     const bool has_maps = parsed->family == &sm90_ws_family();
     const auto cubin = [&](const char* more) {
-      return fmt::format("FAKE gemm {} {}{}{}{}", name(problem.layout), has_maps ? "maps " : "",
-                         more, problem.f32_output ? "out=f32 " : "", name(problem.type)) +
+      return fmt::format("FAKE gemm {} {}{}{}{}{}", name(kernel_problem(problem, *parsed).layout),
+                         has_maps ? "maps " : "", is_transposed(*parsed) ? "transposed " : "", more,
+                         problem.f32_output ? "out=f32 " : "", name(problem.type)) +
              '\0';  // the fake driver reads a C string
     };
     const std::string fused = epilogues == WithEpilogues::kYes ? cubin("fused ") : "";
