@@ -190,8 +190,9 @@ int run(int argc, char** argv) {
   const auto lt = must(vendor::LtHandle::create(library));
   std::vector<const plan::PlanEntry*> entries;
   for (const plan::PlanEntry& entry : table.entries())
-    if (entry.source == plan::PlanSource::kKernel && entry.key.alignment == 0 &&
-        entry.key.epilogue == 0 && !entry.recipe.uses_workspace() && entry.recipe.pack == 0)
+    if (entry.source == plan::PlanSource::kKernel && entry.key.type == 0 && entry.key.layout == 0 &&
+        entry.key.alignment == 0 && entry.key.epilogue == 0 && entry.key.follows == 0 &&
+        !entry.recipe.uses_workspace() && entry.recipe.pack == 0)
       entries.push_back(&entry);
   std::sort(entries.begin(), entries.end(), [](const auto* left, const auto* right) {
     return left->expected_us < right->expected_us;

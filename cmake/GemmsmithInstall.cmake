@@ -13,6 +13,9 @@ endforeach()
 if(TARGET gemmsmith)
   install(TARGETS gemmsmith RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+# Found from the installed program and libraries: src/base/paths.h.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/plans DESTINATION ${CMAKE_INSTALL_DATADIR}/gemmsmith
+        FILES_MATCHING PATTERN "*.plans")
 if(TARGET gemmsmith_learner)
   install(TARGETS gemmsmith_learner LIBRARY DESTINATION lib/gemmsmith OPTIONAL)
 endif()

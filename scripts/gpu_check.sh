@@ -51,7 +51,7 @@ for program in vendor_check gpu_runtime_tests; do
   if [ -n "$path" ]; then lane "$program" "$path"; else note "$program: unavailable: not built"; fi
 done
 
-plans=${GEMMSMITH_PLANS:-data/plans/h200_f16_f32_tn.plans}
+plans=${GEMMSMITH_PLANS:-data/plans/h200.plans}
 
 # The monitor beside a process that serves by these plans.
 program=$(find_program gemmsmith)

@@ -50,7 +50,10 @@ Result<std::vector<HeldOut>> choose(const plan::PlanTable& table, const std::str
                                 std::string(table.compiler_version())});
   std::vector<Problem> problems;
   for (const plan::PlanEntry& entry : table.entries()) {
-    if (entry.key.follows == 1) continue;
+    // What the policies were trained on, the table's other plans are not.
+    const bool is_trained = static_cast<DataType>(entry.key.type) == DataType::kF16 &&
+                            static_cast<Layout>(entry.key.layout) == Layout::kTN;
+    if (entry.key.follows == 1 || !is_trained) continue;
     GEMMSMITH_TRY(const Problem problem, make_problem(plan::problem_of(entry.key)));
     if (held_out.holds(problem))
       problems.push_back(problem);

@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.."
 action=${1:?usage: choose.sh prepare|judge|measure [BUILD] [FOLDER]}
 build=${2:-build/release}
 folder=${3:-build/choose}
-table=data/plans/h200_f16_f32_tn.plans
+table=data/plans/h200.plans
 recordings=data/recordings/h200
 mkdir -p "$folder"
 

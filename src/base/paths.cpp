@@ -1,8 +1,11 @@
 #include "base/paths.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <system_error>
+#include <utility>
 
 namespace gemmsmith {
 namespace {
@@ -36,6 +39,29 @@ std::vector<std::string> split_at_colons(const std::string& text) {
   return parts;
 }
 
+std::vector<std::string> plans_in(const std::filesystem::path& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error))
+    if (it->path().extension() == ".plans") files.push_back(it->path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// The program or library that this code is in.
+std::filesystem::path own_file() {
+  static const char here = 0;
+  Dl_info info = {};
+  if (dladdr(&here, &info) == 0 || info.dli_fname == nullptr) return {};
+  // A program's name may be what it was called by.
+  const std::filesystem::path named = info.dli_fname;
+  std::error_code error;
+  const std::filesystem::path file =
+      std::filesystem::canonical(named.has_parent_path() ? named : "/proc/self/exe", error);
+  return error ? std::filesystem::path() : file;
+}
+
 }  // namespace
 
 std::optional<std::filesystem::path> cache_directory() {
@@ -54,14 +80,21 @@ std::vector<std::string> plan_files() {
   if (const char* named = std::getenv("GEMMSMITH_PLANS"); named != nullptr && *named != '\0')
     return split_at_colons(named);
   std::vector<std::string> files;
-  const auto folder = data_directory();
-  if (!folder) return files;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(*folder / "plans", error), end; !error && it != end;
-       it.increment(error))
-    if (it->path().extension() == ".plans") files.push_back(it->path().string());
-  std::sort(files.begin(), files.end());
+  if (const auto folder = data_directory()) files = plans_in(*folder / "plans");
+  for (std::string& file : installed_plan_files(own_file())) files.push_back(std::move(file));
   return files;
+}
+
+std::vector<std::string> installed_plan_files(const std::filesystem::path& file) {
+  constexpr int kFoldersAbove = 3;  // prefix/lib/x86_64-linux-gnu/libX.so at the deepest
+  std::filesystem::path folder = file.parent_path();
+  for (int i = 0; i < kFoldersAbove && folder.has_parent_path(); ++i) {
+    folder = folder.parent_path();
+    const std::filesystem::path plans = folder / "share/gemmsmith/plans";
+    std::error_code error;
+    if (std::filesystem::is_directory(plans, error)) return plans_in(plans);
+  }
+  return {};
 }
 
 }  // namespace gemmsmith

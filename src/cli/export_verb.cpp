@@ -26,10 +26,12 @@ Result<std::string> plan_file(const std::string& named) {
   if (!named.empty()) return named;
   const std::vector<std::string> files = plan_files();
   if (files.size() == 1) return files.front();
-  return fail(ErrorCode::kBadInput,
-              "{}: name the plan table with --plans (gemmsmith store plan-table makes one)",
-              files.empty() ? "no plan table in GEMMSMITH_PLANS or the data folder's plans/"
-                            : "several plan tables in GEMMSMITH_PLANS or the data folder's plans/");
+  return fail(
+      ErrorCode::kBadInput,
+      "{}: name the plan table with --plans (gemmsmith store plan-table makes one)",
+      files.empty()
+          ? "no plan table in GEMMSMITH_PLANS, the data folder's plans/ or the installation"
+          : "several plan tables in GEMMSMITH_PLANS, the data folder's plans/ or the installation");
 }
 
 // That files can be written into the folder, which need not be there yet.
@@ -75,7 +77,8 @@ Verb add_export(CLI::App& parent, Session& session) {
       "  cmake -S my_gemms -B build && cmake --build build");
   options->problem.add_to(*app);
   app->add_option("--plans", options->plans,
-                  "The plan table (default: GEMMSMITH_PLANS, else the data folder's plans/)");
+                  "The plan table (default: GEMMSMITH_PLANS, else that of the data folder's plans/ "
+                  "or the installation)");
   app->add_option("--out", options->out,
                   "The folder to make: a new or an empty one, or an earlier export")
       ->required();

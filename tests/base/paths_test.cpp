@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "support/scratch.h"
 
 namespace gemmsmith {
@@ -46,6 +49,40 @@ TEST_F(Paths, OurOwnVariablesWin) {
 TEST_F(Paths, RelativeXdgValuesAreIgnored) {
   const ScopedVariable cache("XDG_CACHE_HOME", "relative");
   EXPECT_EQ(*cache_directory(), "/home/someone/.cache/gemmsmith");
+}
+
+class PlanFiles : public Paths {
+ protected:
+  std::string touch(const std::string& path) {
+    const std::filesystem::path file = folder_ / path;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << "x";
+    return file.string();
+  }
+  using Files = std::vector<std::string>;
+  testing::ScratchFolder folder_;
+  ScopedVariable plans_{"GEMMSMITH_PLANS", nullptr};
+};
+
+TEST_F(PlanFiles, OfAnInstallationLieInTheNearestShareAboveTheLibrary) {
+  const std::string b = touch("usr/share/gemmsmith/plans/b.plans");
+  const std::string a = touch("usr/share/gemmsmith/plans/a.plans");
+  touch("usr/share/gemmsmith/plans/readme.txt");
+  for (const char* library : {"usr/lib/libx.so", "usr/lib/multi-arch/libx.so", "usr/bin/program"})
+    EXPECT_EQ(installed_plan_files(folder_ / library), (Files{a, b})) << library;
+  const std::string own = touch("usr/lib/python/gemmsmith/share/gemmsmith/plans/c.plans");
+  EXPECT_EQ(installed_plan_files(folder_ / "usr/lib/python/gemmsmith/lib/libx.so"), Files{own});
+  EXPECT_EQ(installed_plan_files(folder_ / "usr/lib/a/b/c/libx.so"), Files{});
+  EXPECT_EQ(installed_plan_files(""), Files{});
+}
+
+TEST_F(PlanFiles, OfTheUserComeFirstAndNamedOnesAlone) {
+  const std::string mine = touch("data/plans/mine.plans");
+  const ScopedVariable data("GEMMSMITH_DATA_DIR", (folder_ / "data").c_str());
+  ASSERT_FALSE(plan_files().empty());
+  EXPECT_EQ(plan_files().front(), mine);
+  const ScopedVariable named("GEMMSMITH_PLANS", "/a.plans::/b.plans");
+  EXPECT_EQ(plan_files(), (Files{"/a.plans", "/b.plans"}));
 }
 
 TEST_F(Paths, WithoutAHomeThereIsNone) {

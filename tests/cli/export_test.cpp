@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kPlans = GEMMSMITH_SOURCE_DIR "/data/plans/h200_f16_f32_tn.plans";
+const std::string kPlans = GEMMSMITH_SOURCE_DIR "/data/plans/h200.plans";
 
 std::string shape_list(const std::string& folder) {
   const std::string path = folder + "/shapes.csv";
@@ -54,10 +54,10 @@ TEST(Export, FindsTheOneTableThatIsThere) {
                                               folder + "/out"};
   const ProgramResult none = run_program(arguments);
   EXPECT_EQ(none.exit_code, 2);
-  EXPECT_EQ(
-      none.err,
-      "gemmsmith: no plan table in GEMMSMITH_PLANS or the data folder's plans/: name the plan "
-      "table with --plans (gemmsmith store plan-table makes one)\n");
+  EXPECT_EQ(none.err,
+            "gemmsmith: no plan table in GEMMSMITH_PLANS, the data folder's plans/ or the "
+            "installation: name the plan "
+            "table with --plans (gemmsmith store plan-table makes one)\n");
   EXPECT_EQ(run_program(arguments, {{"GEMMSMITH_PLANS", kPlans}}).exit_code, 0);
   EXPECT_TRUE(fs::exists(folder + "/out/gemms.c"));
   EXPECT_EQ(run_program(arguments, {{"GEMMSMITH_PLANS", kPlans + ":" + kPlans}}).exit_code, 2);

@@ -59,7 +59,7 @@ TEST(Policy, ExplainRefusesAnIllegalConfig) {
       << result.err;
 }
 
-const std::string kPlans = std::string(GEMMSMITH_SOURCE_DIR) + "/data/plans/h200_f16_f32_tn.plans";
+const std::string kPlans = std::string(GEMMSMITH_SOURCE_DIR) + "/data/plans/h200.plans";
 
 TEST(Policy, ExplainSaysWhatATableAndAPolicyServe) {
   const ProgramResult result =

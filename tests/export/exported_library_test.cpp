@@ -220,8 +220,7 @@ TEST_F(Built, IsForTheDeviceItWasTunedOn) {
 
 // The table that is shipped, with real kernels.
 TEST_F(Built, TheShippedTableExports) {
-  const auto table =
-      plan::PlanTable::open(GEMMSMITH_SOURCE_DIR "/data/plans/h200_f16_f32_tn.plans");
+  const auto table = plan::PlanTable::open(GEMMSMITH_SOURCE_DIR "/data/plans/h200.plans");
   ASSERT_TRUE(table) << table.error().what;
   std::vector<Problem> problems;
   for (const plan::PlanEntry& entry : table->entries()) {

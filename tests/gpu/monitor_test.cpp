@@ -12,7 +12,7 @@
 //   gpu_monitor_test alternates               each plan's product by its alternates, bit for bit
 //   gpu_monitor_test time                     nanoseconds a warm call
 //
-// GEMMSMITH_PLANS names the table (data/plans/h200_f16_f32_tn.plans), GEMMSMITH_PROGRAM the command
+// GEMMSMITH_PLANS names the table (data/plans/h200.plans), GEMMSMITH_PROGRAM the command
 // line.
 #include <gemmsmith/gemmsmith.h>
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ T must(Result<T> result) {
 
 std::string table_path() {
   const char* named = std::getenv("GEMMSMITH_PLANS");
-  return named != nullptr ? named : "data/plans/h200_f16_f32_tn.plans";
+  return named != nullptr ? named : "data/plans/h200.plans";
 }
 
 enum class Limit { kMemory, kCache, kCompute, kLaunch };
@@ -110,7 +110,8 @@ double fitness(const plan::PlanEntry& entry, Limit limit) {
 bool is_plain(const plan::PlanEntry& entry) {
   return entry.source == plan::PlanSource::kKernel && entry.key.batch == 1 &&
          entry.key.grouped == 0 && entry.key.epilogue == 0 && entry.key.alignment == 0 &&
-         entry.key.layout == 0 && entry.key.follows == 0 && entry.workspace_bytes == 0;
+         entry.key.type == 0 && entry.key.layout == 0 && entry.key.follows == 0 &&
+         entry.workspace_bytes == 0;
 }
 
 // A kernel's plan for a plain product.
