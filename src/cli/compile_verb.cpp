@@ -136,7 +136,10 @@ Result<std::vector<Task>> tasks_of(const CompileOptions& options, std::uint64_t 
     tasks.resize(static_cast<std::size_t>(options.sample));
   }
   if (tasks.empty())
-    return fail(ErrorCode::kBadInput, "nothing to compile: no family '{}' on {}", options.family,
+    return fail(ErrorCode::kBadInput, "nothing to compile: no kernel of {} is for {}",
+                !options.family.empty()    ? "--family " + options.family
+                : !options.configs.empty() ? "--config " + options.configs.front()
+                                           : "any family",
                 options.targets);
   return tasks;
 }

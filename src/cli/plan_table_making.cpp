@@ -158,6 +158,9 @@ Result<void> write_plan_table(const Store& store, const Environment& environment
   if (winners.empty())
     return fail(ErrorCode::kBadInput, "{} holds no winner of {}: tune first", store.path().string(),
                 environment.fingerprint);
+  // Before anything is compiled: it may be no table.
+  if (!options.onto.empty())
+    GEMMSMITH_CHECK(copy_others(options.onto, origin, store, environment, writer));
   GEMMSMITH_TRY(const compile::KernelSource pack, compile::utility_source("pack.cu", architecture));
   GEMMSMITH_TRY(const compile::CompiledKernel pack_kernel, compiler.compile(pack));
   const KernelPlans kernel_plans{compiler, device.target, architecture, pack_kernel.cubin,
@@ -178,8 +181,6 @@ Result<void> write_plan_table(const Store& store, const Environment& environment
     if (const auto follower = follower_of(winner, rows); follower)
       GEMMSMITH_CHECK(kernel_plans.add(writer, *follower, Role::kFollower));
   }
-  if (!options.onto.empty())
-    GEMMSMITH_CHECK(copy_others(options.onto, origin, store, environment, writer));
   GEMMSMITH_CHECK(go_on("writing " + file));
   return writer.write(file);
 }

@@ -11,6 +11,7 @@
 #include "cli/sweep.h"
 #include "cli/vendor_check.h"
 #include "cli/verb.h"
+#include "space/kernel_problem.h"
 #include "space/space.h"
 #include "vendor/all_families.h"
 #include "vendor/cublaslt_family.h"
@@ -79,8 +80,9 @@ std::pair<std::string, std::string> library_verdict(const Config& config, const 
 void explain(const Config& config, const SpaceContext& context, Library& library, Table& table) {
   const std::string shape = shape_name(context.problem);
   const std::vector<const Constraint*> broken = broken_rules(context, config);
+  const char* const whose = is_transposed(config) ? " (of the transposed product, as t1 asks)" : "";
   for (const Constraint* rule : broken)
-    table.add({shape, to_text(config), std::string(rule->id), std::string(rule->reason)});
+    table.add({shape, to_text(config), std::string(rule->id), std::string(rule->reason) + whose});
   if (!broken.empty()) return;
   if (!vendor::is_vendor(config)) {
     table.add({shape, to_text(config), "legal", "no rule forbids it"});

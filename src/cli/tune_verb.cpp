@@ -80,10 +80,9 @@ void take_policy(const std::string& path, TunerOptions& tuner) {
   tuner.strategy = "policy";
 }
 
-// The kernels of a table's nearest plans are measured first: a third of the evolutionary strategy's
-// founders and more, so that the ranker still has its say.
+// The kernels of a table's nearest plans are measured first.
 Result<void> take_hints(const std::string& path, TunerOptions& tuner) {
-  constexpr std::size_t kHints = 5;
+  constexpr std::size_t kHints = 64;  // a recording has few of them
   if (path.empty()) return {};
   GEMMSMITH_TRY(plan::PlanTable opened, plan::PlanTable::open(path));
   const auto table = std::make_shared<const plan::PlanTable>(std::move(opened));
@@ -247,6 +246,12 @@ void print_nothing(const TuneOptions& options, const Session& session) {
 
 Result<int> run(const TuneOptions& options, const Session& session) {
   GEMMSMITH_TRY(const std::vector<Problem> problems, options.problem.problems());
+  TunerOptions tuner = options.tuner;
+  take_policy(options.policy, tuner);
+  GEMMSMITH_CHECK(take_hints(options.like, tuner));
+  SearchSpace nothing;
+  nothing.policy = tuner.policy;
+  GEMMSMITH_CHECK(make_strategy(tuner.strategy, nothing, 0));
   std::vector<Problem> work;
   for (const Problem& problem : problems)
     if (!problem.is_empty() && problem.k > 0) work.push_back(problem);
@@ -255,21 +260,15 @@ Result<int> run(const TuneOptions& options, const Session& session) {
     print_nothing(options, session);
     return 0;
   }
-  TunerOptions tuner = options.tuner;
   GEMMSMITH_TRY(const std::int64_t seed, session.settings.integer("seed", 0));
   tuner.seed = static_cast<std::uint64_t>(seed);
   tuner.command = join(session.arguments);
   tuner.wait_for_others = true;  // their shapes are printed too, so they must be done
   // The strategy chooses among four times what it may measure.
   tuner.space_limit = std::max(tuner.space_limit, 4 * tuner.budget);
-  take_policy(options.policy, tuner);
-  GEMMSMITH_CHECK(take_hints(options.like, tuner));
   const std::string& device = session.settings.value("device");
   GEMMSMITH_TRY(const CountedView view, counted_view(options.counted));
   GEMMSMITH_CHECK(check_counting(options, view, device));
-  SearchSpace nothing;
-  nothing.policy = tuner.policy;
-  GEMMSMITH_CHECK(make_strategy(tuner.strategy, nothing, 0));
   if (options.dry_run) {
     Table table = dry_run_table();
     for (const Problem& problem : work)
@@ -382,9 +381,11 @@ Verb add_tune(CLI::App& parent, Session& session) {
   app->add_option("--policy", options->policy,
                   "A trained policy (gemmsmith train) that chooses what is measured, ours and "
                   "cuBLASLt's together; instead of --strategy");
-  app->add_option("--like", options->like,
-                  "A plan table whose kernels of the nearest plans are measured first, whatever "
-                  "types and layouts they were tuned for");
+  app->add_option(
+      "--like", options->like,
+      "A plan table whose kernels of the five nearest plans are measured first, whatever "
+      "types and layouts they were tuned for; shapes that the store has tuned already "
+      "stay as they are");
   add_whole_number(*app, "--budget", options->tuner.budget,
                    "Our configs measured for each shape [40]", 0, kMostBudget);
   add_whole_number(*app, "--vendor-budget", options->tuner.vendor_budget,

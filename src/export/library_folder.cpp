@@ -102,7 +102,8 @@ Result<void> put_in_place(const fs::path& made, const fs::path& folder) {
 
 Result<void> write_library(const fs::path& folder, const ExportedLibrary& library) {
   std::error_code error;
-  fs::path target = fs::weakly_canonical(folder, error);
+  // Absolute first: of a new name without a folder before it, canonical is the name alone.
+  fs::path target = fs::weakly_canonical(fs::absolute(folder, error), error);
   if (error) return failed("follow", folder, error.message());
   if (!target.has_filename()) target = target.parent_path();  // "my_gemms/"
   if (fs::exists(target, error)) GEMMSMITH_CHECK(check_is_replaceable(target));

@@ -56,7 +56,10 @@ struct Scored {
 class Evolutionary : public Strategy {
  public:
   Evolutionary(const SearchSpace& space, std::uint64_t seed)
-      : configs_(space.configs), asked_(space.configs.size(), false), generator_(seed) {
+      : configs_(space.configs),
+        hints_(space.hints),
+        asked_(space.configs.size(), false),
+        generator_(seed) {
     for (const Config& config : configs_) genes_.push_back(genes_of(config));
   }
 
@@ -89,6 +92,7 @@ class Evolutionary : public Strategy {
  private:
   std::optional<std::size_t> next() {
     if (asked_count_ == configs_.size()) return std::nullopt;
+    if (asked_count_ < hints_) return first_unasked();
     if (asked_count_ < static_cast<std::size_t>(kFounders)) {
       const bool anywhere = asked_count_ % kFounderFromAnywhere == kFounderFromAnywhere - 1;
       return anywhere ? random_unasked() : first_unasked();
@@ -145,6 +149,7 @@ class Evolutionary : public Strategy {
   }
 
   std::vector<Config> configs_;
+  std::size_t hints_;
   std::vector<Genes> genes_;
   std::vector<bool> asked_;
   std::size_t asked_count_ = 0;

@@ -23,6 +23,7 @@ class PolicySearch : public Strategy {
   explicit PolicySearch(const SearchSpace& space)
       : policy_(space.policy),
         configs_(space.configs),
+        hints_(std::min(space.hints, space.configs.size())),
         asked_(space.configs.size(), false),
         budget_(space.budget),
         scores_(score_space(space)),
@@ -37,10 +38,7 @@ class PolicySearch : public Strategy {
     for (std::size_t c = 0; c < configs_.size(); ++c)
       if (asked_[c] && !imagined.is_known(c)) imagined.assume(c);
     for (; count > 0 && asked_count_ < configs_.size(); --count) {
-      const std::vector<float> wanted =
-          policy::preferences(*policy_, scores_, imagined, budget_ - asked_count());
-      const auto choice =
-          static_cast<std::size_t>(std::max_element(wanted.begin(), wanted.end()) - wanted.begin());
+      const std::size_t choice = next(imagined);
       asked_[choice] = true;
       ++asked_count_;
       asked.push_back(configs_[choice]);
@@ -66,10 +64,20 @@ class PolicySearch : public Strategy {
   }
 
  private:
+  std::size_t next(const policy::History& imagined) const {
+    const auto end_of_hints = asked_.begin() + static_cast<std::ptrdiff_t>(hints_);
+    if (const auto hint = std::find(asked_.begin(), end_of_hints, false); hint != end_of_hints)
+      return static_cast<std::size_t>(hint - asked_.begin());
+    const std::vector<float> wanted =
+        policy::preferences(*policy_, scores_, imagined, budget_ - asked_count());
+    return static_cast<std::size_t>(std::max_element(wanted.begin(), wanted.end()) -
+                                    wanted.begin());
+  }
   int asked_count() const { return static_cast<int>(asked_count_); }
 
   std::shared_ptr<const policy::Network> policy_;
   std::vector<Config> configs_;
+  std::size_t hints_;
   std::vector<bool> asked_;
   std::size_t asked_count_ = 0;
   int budget_;

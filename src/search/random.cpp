@@ -1,5 +1,7 @@
 #include "search/random.h"
 
+#include <algorithm>
+
 #include "search/generator.h"
 #include "search/ranked.h"
 
@@ -10,8 +12,9 @@ class Random : public Strategy {
  public:
   Random(SearchSpace space, std::uint64_t seed) {
     Generator generator(seed);
-    for (std::size_t i = space.configs.size(); i > 1; --i)
-      std::swap(space.configs[i - 1], space.configs[generator.below(i)]);
+    const std::size_t hints = std::min(space.hints, space.configs.size());
+    for (std::size_t i = space.configs.size(); i > hints + 1; --i)
+      std::swap(space.configs[i - 1], space.configs[hints + generator.below(i - hints)]);
     order_ = make_ranked(space);
   }
 

@@ -57,9 +57,9 @@ bool wins(const Finalist& finalist);
 // In either setting.
 bool lost(const Finalist& finalist);
 
-// The finalists that win, best first. A kernel of ours is worth what it serves between foreign kernels
-// and what the best of ours back to back, its follower, does there (select_follower); the library's
-// configurations have none.
+// The finalists that win, best first. A kernel of ours is worth what it serves between foreign
+// kernels and what the best of ours back to back, its follower, does there (select_follower); the
+// library's configurations have none.
 std::vector<Finalist> winners(std::span<const Measurement> rows);
 
 // The best of them; none: lt_tuned serves.

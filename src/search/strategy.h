@@ -20,7 +20,8 @@ struct SearchSpace {
   Problem problem;
   Target target;
   std::vector<Config> configs;
-  int budget = 0;                                 // measurements that will be asked for in all
+  std::size_t hints = 0;  // so many configs at the front are asked first, by every strategy
+  int budget = 0;         // measurements that will be asked for in all
   std::shared_ptr<const policy::Network> policy;  // what "policy" follows; null: there is none
 };
 

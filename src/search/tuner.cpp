@@ -153,8 +153,9 @@ class ProblemTuner {
   // With a policy the vendor's configs are in the same space, several times what may be measured.
   Result<SearchSpace> search_space() {
     const Target& target = run_.bench().device().target;
-    SearchSpace space{problem(), target, candidate_configs(problem(), target, options()),
-                      options().budget, options().policy};
+    Candidates candidates = candidate_configs(problem(), target, options());
+    SearchSpace space{problem(),        target,           std::move(candidates.configs),
+                      candidates.hints, options().budget, options().policy};
     if (options().policy == nullptr || options().vendor_budget <= 0) return space;
     GEMMSMITH_CHECK(may_go_on());
     GEMMSMITH_TRY(const std::vector<Config> vendor,
@@ -601,7 +602,7 @@ std::vector<KernelRequest> kernels_to_prepare(std::span<const Problem> problems,
   for (const Problem& problem : problems) {
     if (interrupted()) break;
     if (problem.is_empty()) continue;
-    for (Config config : candidate_configs(problem, target, options)) {
+    for (Config& config : candidate_configs(problem, target, options).configs) {
       const Signature signature = signature_of(problem);
       if (!seen.insert(kernel_name(config, signature)).second) continue;
       for (std::size_t i = 0; i < config.values.size(); ++i)

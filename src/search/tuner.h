@@ -41,7 +41,7 @@ struct TunerOptions {
   bool wait_for_others = false;
   // Where candidates come from; empty: policy::ranked_configs. A recording offers only what it has.
   std::function<std::vector<Config>(const Problem&)> candidates;
-  // Configs that are measured first, at the front of the candidates; empty: none.
+  // Configs that are measured first, the best first; more than will be taken. Empty: none.
   std::function<std::vector<Config>(const Problem&, const Target&)> hints;
   // Identity of a config's kernel, part of a result's key; empty: no identity is kept.
   std::function<std::string(const Config&, const Problem&)> kernel_hash;

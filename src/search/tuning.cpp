@@ -81,24 +81,25 @@ bool stops_all_work(ErrorCode code) {
          code == ErrorCode::kInterrupted;
 }
 
-std::vector<Config> candidate_configs(const Problem& problem, const Target& target,
-                                      const TunerOptions& options) {
-  std::vector<Config> candidates =
+Candidates candidate_configs(const Problem& problem, const Target& target,
+                             const TunerOptions& options) {
+  // As few as leave the ranker its say among the evolutionary strategy's founders.
+  constexpr std::size_t kMostHints = 5;
+  std::vector<Config> ranked =
       options.candidates
           ? options.candidates(problem)
           : policy::ranked_configs(problem, target, options.space_limit, options.per_kernel);
-  if (!options.hints) return candidates;
-  std::vector<Config> first;
-  for (Config& hint : options.hints(problem, target)) {
-    const auto found = std::find(candidates.begin(), candidates.end(), hint);
-    if (found != candidates.end())
-      candidates.erase(found);
-    else if (options.candidates)
-      continue;  // a recording has no answer
-    first.push_back(std::move(hint));
-  }
-  candidates.insert(candidates.begin(), std::make_move_iterator(first.begin()),
-                    std::make_move_iterator(first.end()));
+  Candidates candidates;
+  if (options.hints)
+    for (Config& hint : options.hints(problem, target)) {
+      if (candidates.configs.size() == kMostHints) break;
+      const auto found = std::find(ranked.begin(), ranked.end(), hint);
+      if (found == ranked.end() && options.candidates) continue;  // a recording has no answer
+      if (found != ranked.end()) ranked.erase(found);
+      candidates.configs.push_back(std::move(hint));
+    }
+  candidates.hints = candidates.configs.size();
+  std::move(ranked.begin(), ranked.end(), std::back_inserter(candidates.configs));
   return candidates;
 }
 

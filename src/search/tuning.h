@@ -56,9 +56,13 @@ Result<void> wait_for_others();
 // Work cannot go on after these, whatever the problem.
 bool stops_all_work(ErrorCode code);
 
-// Candidates of a problem as the options say, in analytic order.
-std::vector<Config> candidate_configs(const Problem& problem, const Target& target,
-                                      const TunerOptions& options);
+// Candidates of a problem as the options say: hints, then the others in analytic order.
+struct Candidates {
+  std::vector<Config> configs;
+  std::size_t hints = 0;  // at the front
+};
+Candidates candidate_configs(const Problem& problem, const Target& target,
+                             const TunerOptions& options);
 
 // The winner that a finalist is, or lt_tuned where nothing won.
 Winner winner_of(const Finalist& finalist, const TuningRun& run);

@@ -63,6 +63,20 @@ TEST(Export, FindsTheOneTableThatIsThere) {
   EXPECT_EQ(run_program(arguments, {{"GEMMSMITH_PLANS", kPlans + ":" + kPlans}}).exit_code, 2);
 }
 
+// BUG: the README's own form, a new name without a folder before it, could not be made.
+TEST(Export, ANewNameLiesInTheWorkingFolder) {
+  const std::string folder = fresh_folder();
+  const fs::path before = fs::current_path();
+  fs::current_path(folder);
+  for (const char* name : {"my_gemms", "others/"}) {
+    const ProgramResult result =
+        run_program({"export", "--mnk", "64_4096_64", "--plans", kPlans, "--out", name});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(fs::exists(fs::path(folder) / name / "gemms.c")) << name;
+  }
+  fs::current_path(before);
+}
+
 TEST(Export, BadInputIsNamed) {
   const std::string folder = fresh_folder();
   const ProgramResult missing = run_program(

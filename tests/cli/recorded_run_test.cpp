@@ -129,6 +129,37 @@ TEST(RecordedRun, APlanAndItsFollowerHaveColumnsOfTheirOwn) {
       << eval.err;
 }
 
+// What is measured first are the nearest plans' kernels that the recording has.
+TEST(RecordedRun, LikeATableMeasuresItsKernelsFirst) {
+  const std::string plans = GEMMSMITH_SOURCE_DIR "/data/plans/h200.plans";
+  const auto first_measured = [&](const std::vector<std::string>& more) {
+    const std::string path = fresh_folder() + "/a.db";
+    std::vector<std::string> command = {"tune",       "--device", kRecording,   "--mnk",
+                                        "64_2048_64", "--store",  path,         "-q",
+                                        "--budget",   "3",        "--strategy", "ranked"};
+    command.insert(command.end(), more.begin(), more.end());
+    EXPECT_EQ(run_program(command).exit_code, 0);
+    SQLite::Database store(path);
+    SQLite::Statement rows(store,
+                           "SELECT config FROM measurement WHERE kind = 'kernel' AND "
+                           "stage = 'screen' ORDER BY id LIMIT 3");
+    std::vector<std::string> configs;
+    while (rows.executeStep()) configs.push_back(rows.getColumn(0).getString());
+    return configs;
+  };
+  const auto without = first_measured({});
+  const auto with = first_measured({"--like", plans});
+  ASSERT_EQ(with.size(), 3U);
+  EXPECT_NE(with, without);
+  for (const char* shapes : {"64_2048_64", "0_64_64"}) {
+    const ProgramResult missing =
+        run_program({"tune", "--device", kRecording, "--mnk", shapes, "--store",
+                     fresh_folder() + "/a.db", "--like", "/nonexistent.plans"});
+    EXPECT_EQ(missing.exit_code, 2) << shapes;
+    EXPECT_NE(missing.err.find("/nonexistent.plans"), std::string::npos) << missing.err;
+  }
+}
+
 TEST(RecordedRun, AShapeThatWasNotRecordedIsToldOnce) {
   const ProgramResult result = run_program({"tune", "--device", kRecording, "--mnk", "100_100_100",
                                             "--store", fresh_folder() + "/a.db", "-q"});

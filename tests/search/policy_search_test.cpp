@@ -111,5 +111,18 @@ TEST(PolicySearch, WithoutAPolicyTheNameIsRefused) {
             "the strategy policy needs a trained policy (--policy FILE)");
 }
 
+TEST(PolicySearch, HintsAreAskedFirstWhateverThePolicyPrefers) {
+  SearchSpace space = space_of(40);
+  space.hints = 3;
+  const auto strategy = make_strategy("policy", space, 0);
+  ASSERT_TRUE(strategy) << strategy.error().what;
+  std::vector<Config> asked = (*strategy)->ask(2);
+  for (Config& config : (*strategy)->ask(4)) asked.push_back(std::move(config));
+  ASSERT_EQ(asked.size(), 6U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(asked[i], space.configs[i]);
+  space.hints = 0;
+  EXPECT_NE((*make_strategy("policy", space, 0))->ask(1).front(), space.configs[2]);
+}
+
 }  // namespace
 }  // namespace gemmsmith

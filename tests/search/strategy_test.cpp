@@ -161,5 +161,25 @@ TEST(Strategy, RefusesAnUnknownName) {
             "unknown strategy 'annealing': expected random, evolutionary, ranked or policy");
 }
 
+// What a table suggests is asked first, in its order, and the rest as without it.
+TEST(Strategies, HintsAreAskedFirst) {
+  for (const char* name : {"random", "evolutionary", "ranked"})
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      SearchSpace space = toy_space();
+      space.hints = 5;
+      const auto strategy = make_strategy(name, space, seed);
+      ASSERT_TRUE(strategy) << strategy.error().what;
+      std::vector<Config> asked = (*strategy)->ask(3);
+      for (Config& config : (*strategy)->ask(9)) asked.push_back(std::move(config));
+      ASSERT_GE(asked.size(), 5U);
+      for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(asked[i], space.configs[i]) << name << i;
+      std::set<std::string> distinct;
+      for (const Config& config : asked) distinct.insert(to_text(config));
+      EXPECT_EQ(distinct.size(), asked.size()) << name;
+      space.hints = 1000;
+      EXPECT_EQ((*make_strategy(name, space, seed))->ask(2).front(), space.configs.front()) << name;
+    }
+}
+
 }  // namespace
 }  // namespace gemmsmith

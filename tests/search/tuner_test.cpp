@@ -290,7 +290,7 @@ TEST_F(TunerTest, TheSemifinalFindsThePlanThatWinsInBothSettings) {
   FakeBench bench;
   std::vector<std::string> seven;
   for (const Config& config :
-       candidate_configs(problems_[0], *known_target("h200"), TunerOptions{}))
+       candidate_configs(problems_[0], *known_target("h200"), TunerOptions{}).configs)
     if (seven.size() < 7) seven.push_back(to_text(config));
   const std::string steady = seven.back();
   options_.candidates = [&](const Problem&) {
@@ -391,7 +391,7 @@ TEST_F(TunerTest, CompilerKnobsThatFailLeaveTheWinner) {
   FakeBench bench;
   bench.ratio = ratio_with_knobs;
   for (const Problem& problem : problems_)
-    for (const Config& config : candidate_configs(problem, bench.device().target, options_))
+    for (const Config& config : candidate_configs(problem, bench.device().target, options_).configs)
       for (const Config& variant : legal_knob_variants(config, problem, bench.device().target))
         for (const int pdl : {0, 1}) {
           Config twin = variant;
