@@ -161,7 +161,11 @@ Result<void> print_predictions(const Store& store, const Environment& environmen
           (best == nullptr || m.median_us < best->median_us))
         best = &m;
     }
-    if (best == nullptr) continue;
+    if (best == nullptr) {
+      talk("{}: no kernel of ours is legal for it; gemmsmith space --mnk {} says why\n",
+           shape_name(problem), shape_name(problem));
+      continue;
+    }
     double foreign_us = std::nan("");
     for (const StoredMeasurement& row : stored)
       if (row.measurement.config == best->config && row.measurement.setting == Setting::kForeign)

@@ -337,5 +337,16 @@ TEST(BadInput, ConfigFileErrorsNameFileAndLine) {
   EXPECT_NE(broken.err.find(path + ":1:"), std::string::npos) << broken.err;
 }
 
+// BUG: a table without rows, and no word why.
+TEST(ModelDevice, AShapeWithoutALegalKernelIsTold) {
+  const ProgramResult result = run_program({"tune", "--device", "model:h200", "--mnk",
+                                            "73_4097_4095", "--store", fresh_folder() + "/a.db"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("73_4097_4095: no kernel of ours is legal for it; gemmsmith space "
+                            "--mnk 73_4097_4095 says why\n"),
+            std::string::npos)
+      << result.err;
+}
+
 }  // namespace
 }  // namespace gemmsmith::test

@@ -1,7 +1,8 @@
 // main.cpp -- the device tests' program is its own worker, as `gemmsmith` is. `gpu_tests
 // precompile` fills the cubin cache with the tests' kernels and needs no GPU; `gpu_tests precompile
 // batches` with those of BatchTest, BatchBench and GroupedKernels alone, `epilogues` with those of
-// EpilogueTest, `f32` with those of Exactness.F32Results.
+// EpilogueTest, `f32` with those of Exactness.F32Results, `transposed` with those of
+// Exactness.TransposedKernels.
 #include <gtest/gtest.h>
 
 #include <string_view>

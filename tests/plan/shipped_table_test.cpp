@@ -109,7 +109,7 @@ TEST(ShippedTable, EveryKernelIsLaunchedOnOtherProblemsOrRefused) {
         continue;
       }
       ++launched[text];
-      const auto at = [&] { return text + " for " + describe(problem); };
+      const auto at = [&, &name = text] { return name + " for " + describe(problem); };
       const Problem own = kernel_problem(problem, config);
       EXPECT_GE(covered(plan->args.tiles_m, entry->recipe.tile_m), own.m) << at();
       EXPECT_GE(covered(plan->args.tiles_n, entry->recipe.tile_n), own.n) << at();
