@@ -9,9 +9,9 @@
 //                                               64 elements, 128 bytes, swizzled over 8 rows
 #pragma once
 
+#include "parts/stage_groups.cuh"
 #include "parts/stmatrix.cuh"
 #include "parts/types.cuh"
-#include "parts/wgmma_fragment.cuh"
 
 namespace gemmsmith_kernels {
 
@@ -26,27 +26,17 @@ __device__ __forceinline__ void stage_columns_transposed(u32 buffer, u32 warp, u
   const u32 address_group = lane / 16;
   const u32 address_chunk = 2 * warp + lane / 8 % 2;
   const u32 address_column = lane % 8;
-#pragma unroll
-  for (int group = 0; group < kBufferColumns / 8; group += 2) {
-    // Conditions instead of a shorter loop: the trip count must be a constant to be unrolled.
-    if (first + 8 * group >= kColumns) continue;
-    const bool paired = group + 1 < kBufferColumns / 8 && first + 8 * (group + 1) < kColumns;
-    u32 pairs[2][2];
-#pragma unroll
-    for (int i = 0; i < (paired ? 2 : 1); ++i) {
-      float values[4];
-      fragment_group(block, first / 8 + group + i, values);
-      round_group<kElement>(values, pairs[i]);
-    }
-    const u32 my_group = static_cast<u32>(group) + (paired ? address_group : 0u);
-    const u32 address =
-        buffer + swizzled_offset<kRowBytes>(8 * my_group + address_column, address_chunk);
-    if (paired) {
-      stmatrix_x4_transposed(address, pairs[0][0], pairs[0][1], pairs[1][0], pairs[1][1]);
-    } else {
-      stmatrix_x2_transposed(address, pairs[0][0], pairs[0][1]);
-    }
-  }
+  for_each_group_pair<kElement, kBufferColumns, kColumns>(
+      first, block, [&](u32 group, bool paired, const u32(&pairs)[2][2]) {
+        const u32 my_group = group + (paired ? address_group : 0u);
+        const u32 address =
+            buffer + swizzled_offset<kRowBytes>(8 * my_group + address_column, address_chunk);
+        if (paired) {
+          stmatrix_x4_transposed(address, pairs[0][0], pairs[0][1], pairs[1][0], pairs[1][1]);
+        } else {
+          stmatrix_x2_transposed(address, pairs[0][0], pairs[0][1]);
+        }
+      });
 }
 
 }  // namespace gemmsmith_kernels

@@ -16,6 +16,7 @@
 
 #include "parts/args.cuh"
 #include "parts/stage_floats.cuh"
+#include "parts/stage_groups.cuh"
 #include "parts/stage_transposed.cuh"
 #include "parts/stmatrix.cuh"
 #include "parts/sync.cuh"
@@ -85,33 +86,24 @@ __device__ __forceinline__ void stage_columns(u32 buffer, u32 warp, u32 lane, in
     // stmatrix: which row of the block, and which of two neighbouring groups, this lane addresses.
     const u32 address_row = 16 * warp + lane % 16;
     const u32 address_group = lane / 16;
-#pragma unroll
-    for (int group = 0; group < kBufferColumns / 8; group += 2) {
-      if (first + 8 * group >= kColumns) continue;
-      const bool paired = group + 1 < kBufferColumns / 8 && first + 8 * (group + 1) < kColumns;
-      u32 pairs[2][2];
-#pragma unroll
-      for (int i = 0; i < (paired ? 2 : 1); ++i) {
-        float values[4];
-        fragment_group(block, first / 8 + group + i, values);
-        round_group<kElement>(values, pairs[i]);
-      }
-      const u32 my_group = static_cast<u32>(group) + (paired ? address_group : 0u);
-      const u32 address = buffer + my_group / kGroupsPerBox * kBoxBytes +
-                          swizzled_offset<kRowBytes>(address_row, my_group % kGroupsPerBox);
-      if (paired) {
-        stmatrix_x4(address, pairs[0][0], pairs[0][1], pairs[1][0], pairs[1][1]);
-      } else {
-        stmatrix_x2(address, pairs[0][0], pairs[0][1]);
-      }
-    }
+    for_each_group_pair<kElement, kBufferColumns, kColumns>(
+        first, block, [&](u32 group, bool paired, const u32(&pairs)[2][2]) {
+          const u32 my_group = group + (paired ? address_group : 0u);
+          const u32 address = buffer + my_group / kGroupsPerBox * kBoxBytes +
+                              swizzled_offset<kRowBytes>(address_row, my_group % kGroupsPerBox);
+          if (paired) {
+            stmatrix_x4(address, pairs[0][0], pairs[0][1], pairs[1][0], pairs[1][1]);
+          } else {
+            stmatrix_x2(address, pairs[0][0], pairs[0][1]);
+          }
+        });
   }
 }
 
 // A warpgroup's 64 x kColumns block whose first element is D[row][column] (of a transposed product:
-// D[column][row]) of the `matrix`-th D of
-// the batch, which `args` are of. kDimensions of D's map: parts/tma.cuh. `staging` is this
-// warpgroup's; `barrier_id` a named barrier of its 128 threads. Stores are committed, not awaited.
+// D[column][row]) of the `matrix`-th D of the batch, which `args` are of. kDimensions of D's map:
+// parts/tma.cuh. `staging` is this warpgroup's; `barrier_id` a named barrier of its 128 threads.
+// Stores are committed, not awaited.
 template <int kElement, int kColumns, int kDimensions, class Finish, class Accumulator, int kCount>
 __device__ __forceinline__ void store_block_tma(const GemmArgs& args, const TensorMap& map_d,
                                                 Finish finish, int row, int column, int matrix,

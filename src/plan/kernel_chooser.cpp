@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "base/result.h"
 #include "plan/plan_likeness.h"
@@ -139,8 +140,17 @@ std::vector<float> KernelChooser::ratings(const Problem& problem,
   return policy::score_rows(network_, rows).score;
 }
 
-double KernelChooser::model_us(const Problem& problem, const Candidate& candidate) const {
-  return policy::model_us(kernel_problem(problem, candidate.config), candidate.shape, target_);
+void KernelChooser::strike_out_slow(const Problem& problem,
+                                    std::vector<const Candidate*>& candidates) const {
+  std::vector<double> us;
+  for (const Candidate* const candidate : candidates)
+    us.push_back(
+        policy::model_us(kernel_problem(problem, candidate->config), candidate->shape, target_));
+  const double most_us = kMostSlower * *std::min_element(us.begin(), us.end());
+  std::vector<const Candidate*> kept;
+  for (std::size_t i = 0; i < us.size(); ++i)
+    if (us[i] <= most_us) kept.push_back(candidates[i]);
+  candidates = std::move(kept);
 }
 
 const PlanEntry* KernelChooser::best_kernel(const Problem& problem) const {
@@ -149,12 +159,7 @@ const PlanEntry* KernelChooser::best_kernel(const Problem& problem) const {
   for (const Candidate& candidate : candidates_)
     if (is_same_work(candidate.plans.front()->key, key)) candidates.push_back(&candidate);
   if (candidates.empty()) return nullptr;
-  double least_us = std::numeric_limits<double>::infinity();
-  for (const Candidate* const candidate : candidates)
-    least_us = std::min(least_us, model_us(problem, *candidate));
-  std::erase_if(candidates, [&](const Candidate* candidate) {
-    return model_us(problem, *candidate) > kMostSlower * least_us;
-  });
+  strike_out_slow(problem, candidates);
   const std::vector<float> rated = ratings(problem, candidates);
   struct Rated {
     double rating = 0;

@@ -73,7 +73,8 @@ class KernelChooser {
     policy::KernelShape shape;
     std::vector<const PlanEntry*> plans;  // not empty
   };
-  double model_us(const Problem& problem, const Candidate& candidate) const;
+  // Those that kMostSlower forbids; `candidates` is not empty.
+  void strike_out_slow(const Problem& problem, std::vector<const Candidate*>& candidates) const;
   std::vector<float> ratings(const Problem& problem,
                              std::span<const Candidate* const> candidates) const;
 
