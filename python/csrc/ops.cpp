@@ -1,8 +1,9 @@
 // ops.cpp -- gemmsmith's operators for PyTorch, on its stable ABI: one build serves every torch
 // from 2.10 on, and nothing of torch's C++ is linked but its C functions.
 //
-// A product that a plan serves is launched by it; everything else goes to torch's own operator with
-// the same tensors, so that results, errors and their order stay torch's.
+// A product that a plan serves is launched by it. A short one without a plan goes to cuBLASLt from
+// here, which costs the host less than torch's way to the same library. Everything else goes to
+// torch's own operator with the same tensors, so that results, errors and their order stay torch's.
 #include <torch/csrc/stable/ops.h>
 
 #include <algorithm>
@@ -23,20 +24,70 @@ namespace {
 
 using blas::GemmCall;
 
-std::atomic<std::int64_t> served{0};
-std::atomic<std::int64_t> passed{0};
+std::atomic<std::int64_t> served{0};      // by plans
+std::atomic<std::int64_t> by_library{0};  // by cuBLASLt, from here
+std::atomic<std::int64_t> passed{0};      // to torch
 
 constexpr float kOne = 1;
 constexpr float kZero = 0;
 
-// Whether a plan computed it.
-bool is_planned(std::optional<GemmCall> call, const float& alpha = kOne,
-                const float& beta = kZero) {
+// 32 MiB, which is what torch itself gives cuBLASLt on Hopper.
+constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;
+constexpr std::uintptr_t kWorkspaceAlignment = 256;
+
+// From torch's allocator, which knows streams and graphs; given back at once, used in order.
+class TensorWorkspace {
+ public:
+  explicit TensorWorkspace(const Tensor& like) : like_(like) {}
+  TensorWorkspace(const TensorWorkspace&) = delete;
+  TensorWorkspace& operator=(const TensorWorkspace&) = delete;
+
+  Workspaces source() { return {kWorkspaceBytes, make, this}; }
+
+ private:
+  static void* make(void* maker, std::int64_t bytes) {
+    auto& self = *static_cast<TensorWorkspace*>(maker);
+    const std::array<std::int64_t, 1> halves = {(bytes + std::int64_t{kWorkspaceAlignment}) /
+                                                2};  // `like` is 16 bits wide
+    self.memory_ = new_tensor(self.like_, halves);
+    const auto address = reinterpret_cast<std::uintptr_t>(self.memory_->data_ptr());
+    return static_cast<char*>(self.memory_->data_ptr()) +
+           (kWorkspaceAlignment - address % kWorkspaceAlignment) % kWorkspaceAlignment;
+  }
+
+  const Tensor& like_;
+  std::optional<Tensor> memory_;
+};
+
+// Whether the product takes the device about as long as enqueueing it takes the host, or less.
+// Longer ones stay torch's own: nothing is gained by enqueueing them sooner, and the library's two
+// doors do not choose the same algorithm for the longest.
+bool is_short(const gemmsmithProblem_t& problem) {
+  constexpr double kFlopPerUs = 600e6;  // what large products reach on an H200
+  constexpr double kBytesPerUs = 4e6;
+  constexpr double kShortUs = 50;
+  const auto m = static_cast<double>(problem.m), n = static_cast<double>(problem.n);
+  const auto k = static_cast<double>(problem.k);
+  const auto batch = static_cast<double>(std::max<std::int64_t>(1, problem.batch));
+  return batch * std::max(2 * m * n * k / kFlopPerUs, 2 * (m * k + n * k + m * n) / kBytesPerUs) <
+         kShortUs;
+}
+
+// Whether a plan or cuBLASLt computed it. `like`: a 16-bit tensor of the device.
+bool is_served(std::optional<GemmCall> call, const Tensor& like, const float& alpha = kOne,
+               const float& beta = kZero) {
   if (!call) return false;
   call->alpha = &alpha;
   call->beta = &beta;
-  if (!serve(*call)) return false;
-  served.fetch_add(1, std::memory_order_relaxed);
+  ServedBy by = ServedBy::kNothing;
+  if (is_short(call->problem)) {
+    TensorWorkspace workspace(like);
+    by = serve_or_library(*call, workspace.source());
+  } else if (serve(*call)) {
+    by = ServedBy::kPlan;
+  }
+  if (by == ServedBy::kNothing) return false;
+  (by == ServedBy::kPlan ? served : by_library).fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
@@ -75,14 +126,14 @@ Tensor mm(Tensor a, Tensor b) {
   if (a.dim() != 2 || !is_covered(a, b)) return checked_torch_mm(a, b);
   const Guard guard(a);
   Tensor d = new_tensor(a, matrix_sizes(a, b));
-  return is_planned(call_of(a, b, d)) ? d : torch_mm(a, b, std::move(d));
+  return is_served(call_of(a, b, d), a) ? d : torch_mm(a, b, std::move(d));
 }
 
 Tensor bmm(Tensor a, Tensor b) {
   if (a.dim() != 3 || !is_covered(a, b)) return checked_torch_bmm(a, b);
   const Guard guard(a);
   Tensor d = new_tensor(a, batch_sizes(a, b));
-  return is_planned(call_of(a, b, d)) ? d : torch_bmm(a, b, std::move(d));
+  return is_served(call_of(a, b, d), a) ? d : torch_bmm(a, b, std::move(d));
 }
 
 // torch's own by its form with `out`, which is not routed.
@@ -99,7 +150,7 @@ Tensor mm_dtype(Tensor a, Tensor b, ScalarType type) {
   const Guard guard(a);
   Tensor d = new_tensor(a, fit ? matrix_sizes(a, b) : std::array<std::int64_t, 2>{0, 0}, type);
   const bool has_plans = fit && (type == ScalarType::Float || type == a.scalar_type());
-  if (has_plans && is_covered(a, b) && is_planned(call_of(a, b, d))) return d;
+  if (has_plans && is_covered(a, b) && is_served(call_of(a, b, d), a)) return d;
   return torch_with_type("aten::mm", a, b, type, d);
 }
 
@@ -108,22 +159,22 @@ Tensor bmm_dtype(Tensor a, Tensor b, ScalarType type) {
   const Guard guard(a);
   Tensor d = new_tensor(a, fit ? batch_sizes(a, b) : std::array<std::int64_t, 3>{0, 0, 0}, type);
   const bool has_plans = fit && (type == ScalarType::Float || type == a.scalar_type());
-  if (has_plans && is_covered(a, b) && is_planned(call_of(a, b, d))) return d;
+  if (has_plans && is_covered(a, b) && is_served(call_of(a, b, d), a)) return d;
   return torch_with_type("aten::bmm", a, b, type, d);
 }
 
-// Whether a plan computed d = beta * input + alpha * (a b). With beta = 0, input is not looked at;
-// one vector for all rows is a bias.
-bool is_planned_sum(const Tensor& input, const Tensor& a, const Tensor& b, double beta,
-                    double alpha, const Tensor& d) {
+// Whether a plan or cuBLASLt computed d = beta * input + alpha * (a b). With beta = 0, input is not
+// looked at; one vector for all rows is a bias.
+bool is_served_sum(const Tensor& input, const Tensor& a, const Tensor& b, double beta, double alpha,
+                   const Tensor& d) {
   if (!is_covered(a, b)) return false;
   auto call = call_of(a, b, d);
   if (!call) return false;
   const auto narrow_alpha = static_cast<float>(alpha);
   if (beta == 1 && input.dim() == 1)
-    return set_bias(*call, input, d) && is_planned(call, narrow_alpha);
+    return set_bias(*call, input, d) && is_served(call, a, narrow_alpha);
   if (beta != 0 && !set_c(*call, input, d)) return false;
-  return is_planned(call, narrow_alpha, static_cast<float>(beta));
+  return is_served(call, a, narrow_alpha, static_cast<float>(beta));
 }
 
 // torch's addmm, whose rules the caller has seen to (in Python, where torch's own words are).
@@ -132,7 +183,7 @@ Tensor addmm(Tensor input, Tensor a, Tensor b, double beta, double alpha) {
                   a.dim(), "-D and ", b.dim(), "-D");
   const Guard guard(a);
   Tensor d = new_tensor(a, matrix_sizes(a, b));
-  if (is_planned_sum(input, a, b, beta, alpha, d)) return d;
+  if (is_served_sum(input, a, b, beta, alpha, d)) return d;
   passed.fetch_add(1, std::memory_order_relaxed);
   check_torch(TorchKernels::get().addmm_out(d.get(), input.get(), a.get(), b.get(), beta, alpha),
               "aten::addmm");
@@ -145,7 +196,7 @@ Tensor baddbmm(Tensor input, Tensor a, Tensor b, double beta, double alpha) {
                   a.dim(), "-D and ", b.dim(), "-D");
   const Guard guard(a);
   Tensor d = new_tensor(a, batch_sizes(a, b));
-  if (is_planned_sum(input, a, b, beta, alpha, d)) return d;
+  if (is_served_sum(input, a, b, beta, alpha, d)) return d;
   passed.fetch_add(1, std::memory_order_relaxed);
   check_torch(TorchKernels::get().baddbmm_out(d.get(), input.get(), a.get(), b.get(), beta, alpha),
               "aten::baddbmm");
@@ -159,10 +210,6 @@ std::optional<std::int32_t> epilogue_of(const std::string& activation) {
   return std::nullopt;
 }
 
-// 32 MiB, which is what torch itself gives cuBLASLt on Hopper.
-constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;
-constexpr std::uintptr_t kWorkspaceAlignment = 256;
-
 // activation(a b + bias) in one launch, by a plan's kernel with epilogues or by cuBLASLt's; none
 // where it cannot be had.
 std::optional<Tensor> fused_addmm(const Tensor& bias, const Tensor& a, const Tensor& b,
@@ -172,18 +219,11 @@ std::optional<Tensor> fused_addmm(const Tensor& bias, const Tensor& a, const Ten
   Tensor d = new_tensor(a, matrix_sizes(a, b));
   auto call = call_of(a, b, d);
   if (!call || !set_bias(*call, bias, d, epilogue_of(activation).value())) return std::nullopt;
-  if (is_planned(call)) return d;
-  // From torch's allocator, which knows streams and graphs; given back at once, used in order.
-  const std::array<std::int64_t, 1> halves = {
-      (kWorkspaceBytes + std::int64_t{kWorkspaceAlignment}) / 2};
-  const Tensor workspace = new_tensor(a, halves);
-  const auto address = reinterpret_cast<std::uintptr_t>(workspace.data_ptr());
-  call->workspace = static_cast<char*>(workspace.data_ptr()) +
-                    (kWorkspaceAlignment - address % kWorkspaceAlignment) % kWorkspaceAlignment;
-  call->workspace_bytes = static_cast<std::size_t>(kWorkspaceBytes);
   call->alpha = &kOne;
   call->beta = &kZero;
-  if (!multiply(*call)) return std::nullopt;
+  TensorWorkspace workspace(a);
+  const ServedBy by = serve_or_library(*call, workspace.source());
+  if (by == ServedBy::kNothing) return std::nullopt;
   served.fetch_add(1, std::memory_order_relaxed);
   return d;
 }
@@ -208,6 +248,7 @@ Tensor addmm_activation(Tensor bias, Tensor a, Tensor b, std::string activation)
 }
 
 std::int64_t served_count() { return served; }
+std::int64_t by_library_count() { return by_library; }
 std::int64_t passed_count() { return passed; }
 
 // What enable() puts in torch's place; null while it has not.
@@ -290,6 +331,9 @@ __attribute__((visibility("default"))) void gemmsmith_torch_set_routing(int want
 }
 __attribute__((visibility("default"))) std::int64_t gemmsmith_torch_served(void) {
   return gemmsmith::python::served_count();
+}
+__attribute__((visibility("default"))) std::int64_t gemmsmith_torch_by_library(void) {
+  return gemmsmith::python::by_library_count();
 }
 __attribute__((visibility("default"))) std::int64_t gemmsmith_torch_passed(void) {
   return gemmsmith::python::passed_count();

@@ -16,9 +16,36 @@ bool serve(blas::GemmCall& call) {
   return server != nullptr && server->serve(call);
 }
 
-bool multiply(const blas::GemmCall& call) {
+namespace {
+
+class MadeWorkspace : public vendor::WorkspaceSource {
+ public:
+  explicit MadeWorkspace(const Workspaces& workspaces) : workspaces_(workspaces) {}
+  std::int64_t limit() const override { return workspaces_.limit; }
+  vendor::Workspace get(std::int64_t bytes) override {
+    void* const memory = workspaces_.make(workspaces_.maker, bytes);
+    return memory != nullptr ? vendor::Workspace{memory, bytes} : vendor::Workspace{};
+  }
+
+ private:
+  const Workspaces& workspaces_;
+};
+
+}  // namespace
+
+ServedBy serve_or_library(const blas::GemmCall& call, const Workspaces& workspaces) {
   blas::Server* const server = blas::Server::of_process(call.stream);
-  return server != nullptr && server->multiply(call);
+  if (server == nullptr) return ServedBy::kNothing;
+  MadeWorkspace made(workspaces);
+  switch (server->serve_or_library(call, made)) {
+    case blas::Server::ServedBy::kKernel:
+      return ServedBy::kPlan;
+    case blas::Server::ServedBy::kLibrary:
+      return ServedBy::kLibrary;
+    case blas::Server::ServedBy::kNothing:
+      break;
+  }
+  return ServedBy::kNothing;
 }
 
 int forecast(const blas::GemmCall& call, float beta, double* us_and_speedup) {

@@ -9,8 +9,17 @@ namespace gemmsmith::python {
 // Enqueues the call where a plan serves it. False: nothing was done.
 bool serve(blas::GemmCall& call);
 
-// Enqueues the call whatever serves it, epilogues included. False: nothing was done.
-bool multiply(const blas::GemmCall& call);
+// Where cuBLASLt's workspace comes from, once it is known how much is needed.
+struct Workspaces {
+  std::int64_t limit = 0;                               // bytes
+  void* (*make)(void* maker, std::int64_t bytes) = {};  // 256-byte aligned; null: none
+  void* maker = nullptr;
+};
+
+enum class ServedBy { kNothing, kPlan, kLibrary };
+// Enqueues the call by a plan's kernel, else by cuBLASLt, epilogues included. kNothing: nothing was
+// done.
+ServedBy serve_or_library(const blas::GemmCall& call, const Workspaces& workspaces);
 
 // As gemmsmith_torch_forecast() answers.
 int forecast(const blas::GemmCall& call, float beta, double* us_and_speedup);

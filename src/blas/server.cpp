@@ -127,8 +127,12 @@ bool Server::serve(GemmCall& call) {
   return *served;
 }
 
-bool Server::multiply(const GemmCall& call) {
-  return handle_ != nullptr && handle_->matmul(&call.problem, arguments_of(call)).has_value();
+Server::ServedBy Server::serve_or_library(const GemmCall& call,
+                                          vendor::WorkspaceSource& workspaces) {
+  if (handle_ == nullptr) return ServedBy::kNothing;
+  const auto served =
+      handle_->run_by_kernel_or_library(call.problem, arguments_of(call), workspaces);
+  return served ? *served : ServedBy::kNothing;
 }
 
 Server::Forecast Server::forecast(const GemmCall& call, float beta) {

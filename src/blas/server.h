@@ -24,8 +24,10 @@ class Server {
   // Enqueues the call where a plan serves it. False: nothing was done, and the reason is set.
   bool serve(GemmCall& call);
 
-  // Enqueues the call whatever serves it, epilogues included. False: nothing was done.
-  bool multiply(const GemmCall& call);
+  // Enqueues the call by a plan's kernel or by cuBLASLt, epilogues included. kNothing: nothing was
+  // done.
+  using ServedBy = runtime::Handle::ServedBy;
+  ServedBy serve_or_library(const GemmCall& call, vendor::WorkspaceSource& workspaces);
 
   struct Forecast {
     std::string config;  // "" where no plan serves it

@@ -58,16 +58,16 @@ Result<void> DeviceState::check_own_kernels(const char* work, const Problem& pro
 Result<void> DeviceState::run_fallback(const Problem& problem, const vendor::Extras& extras,
                                        const vendor::Operands& operands,
                                        const vendor::Scalars& scalars,
-                                       const vendor::Workspace& workspace, CUstream stream) {
+                                       vendor::WorkspaceSource& workspaces, CUstream stream) {
   if (fallback_ == nullptr)
     return fail(lt_error_.code, "no plan fits {} and cuBLASLt cannot serve it: {}",
                 describe(problem), lt_error_.what);
   if (vendor::lt_has(problem.activation))
-    return fallback_->run(problem, extras, operands, scalars, workspace, stream);
+    return fallback_->run(problem, extras, operands, scalars, workspaces, stream);
   GEMMSMITH_CHECK(check_own_kernels("the activation", problem));
   Problem unfinished = problem;  // the library adds the bias
   unfinished.activation = Activation::kNone;
-  GEMMSMITH_CHECK(fallback_->run(unfinished, extras, operands, scalars, workspace, stream));
+  GEMMSMITH_CHECK(fallback_->run(unfinished, extras, operands, scalars, workspaces, stream));
   Problem rest = problem;
   rest.has_bias = false;
   return finish_kernel_.run(driver_, rest, extras, operands.d, stream);

@@ -41,7 +41,7 @@ class DeviceState {
   // kernel of its own.
   Result<void> run_fallback(const Problem& problem, const vendor::Extras& extras,
                             const vendor::Operands& operands, const vendor::Scalars& scalars,
-                            const vendor::Workspace& workspace, CUstream stream);
+                            vendor::WorkspaceSource& workspaces, CUstream stream);
   // Enqueues D = beta * C, then its epilogue.
   Result<void> run_scaling(const Call& call) const;
 

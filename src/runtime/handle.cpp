@@ -380,28 +380,59 @@ Result<void> Handle::grouped_matmul(const gemmsmithProblem_t* problem,
                "launching a kernel of the plan table");
 }
 
-Result<bool> Handle::run_if_planned(const gemmsmithProblem_t& problem,
-                                    const MatmulArguments& arguments, Allowed allowed) {
-  const auto may_run = [&](CachedCall<CallKey>& entry) {
-    if (entry.choice.source == Source::kKernel)
-      return set_scratch(entry, workspace_of(arguments), arguments.stream);
-    return entry.choice.source == Source::kVendor && allowed == Allowed::kKernelsAndVendor;
-  };
+template <class Answer, class Use>
+Result<Answer> Handle::with_entry(const gemmsmithProblem_t& problem,
+                                  const MatmulArguments& arguments, const Use& use) {
   vendor::Scalars scalars;
-  if (CachedCall<CallKey>* const seen = find_seen(&problem, arguments, scalars); seen != nullptr) {
-    if (!may_run(*seen)) return false;
-    return serve(*seen, operands_of(scalars, arguments), scalars, workspace_of(arguments),
-                 arguments.stream, allowed == Allowed::kKernelsAndVendor);
-  }
+  if (CachedCall<CallKey>* const seen = find_seen(&problem, arguments, scalars); seen != nullptr)
+    return use(*seen, operands_of(scalars, arguments), scalars);
   GEMMSMITH_TRY(const gemmsmithProblem_t checked, check_problem(&problem));
   GEMMSMITH_TRY(const Call call, check_call(checked, arguments));
-  if (call.problem.is_empty() || call.is_scaling()) return false;
+  if (call.problem.is_empty() || call.is_scaling()) return Answer{};
   GEMMSMITH_TRY(const CUcontext context, current_context());
   GEMMSMITH_TRY(Place* const place, place_of(context, call.stream));
-  CachedCall<CallKey>& entry = choose_new(checked, call, context, *place);
-  if (!may_run(entry)) return false;
-  return serve(entry, call.operands, call.scalars, call.workspace, call.stream,
-               allowed == Allowed::kKernelsAndVendor);
+  return use(choose_new(checked, call, context, *place), call.operands, call.scalars);
+}
+
+Result<bool> Handle::run_if_planned(const gemmsmithProblem_t& problem,
+                                    const MatmulArguments& arguments, Allowed allowed) {
+  const bool may_use_library = allowed == Allowed::kKernelsAndVendor;
+  const vendor::Workspace workspace = workspace_of(arguments);
+  return with_entry<bool>(
+      problem, arguments,
+      [&](CachedCall<CallKey>& entry, const vendor::Operands& operands,
+          const vendor::Scalars& scalars) -> Result<bool> {
+        const bool may_run = entry.choice.source == Source::kKernel
+                                 ? set_scratch(entry, workspace, arguments.stream)
+                                 : entry.choice.source == Source::kVendor && may_use_library;
+        if (!may_run) return false;
+        return serve(entry, operands, scalars, workspace, arguments.stream, may_use_library);
+      });
+}
+
+Result<Handle::ServedBy> Handle::run_by_kernel_or_library(const gemmsmithProblem_t& problem,
+                                                          const MatmulArguments& arguments,
+                                                          vendor::WorkspaceSource& workspaces) {
+  const vendor::Workspace workspace = workspace_of(arguments);
+  return with_entry<ServedBy>(
+      problem, arguments,
+      [&](CachedCall<CallKey>& entry, const vendor::Operands& operands,
+          const vendor::Scalars& scalars) -> Result<ServedBy> {
+        if (entry.choice.source == Source::kKernel &&
+            set_scratch(entry, workspace, arguments.stream)) {
+          GEMMSMITH_TRY(const bool is_enqueued,
+                        serve(entry, operands, scalars, workspace, arguments.stream, false));
+          if (is_enqueued) return ServedBy::kKernel;
+        }
+        if (entry.device->lt() == nullptr) return ServedBy::kNothing;
+        vendor::Extras extras = entry.extras;
+        extras.exact_reductions = true;
+        const auto done = entry.device->run_fallback(entry.problem, extras, operands, scalars,
+                                                     workspaces, arguments.stream);
+        if (done) return ServedBy::kLibrary;
+        if (done.error().code == ErrorCode::kDevice) return tl::unexpected<Error>(done.error());
+        return ServedBy::kNothing;
+      });
 }
 
 Rejection Handle::why_unplanned(const Call& call) const {

@@ -51,6 +51,15 @@ class Handle {
   Result<bool> run_if_planned(const gemmsmithProblem_t& problem, const MatmulArguments& arguments,
                               Allowed allowed);
 
+  enum class ServedBy { kNothing, kKernel, kLibrary };
+  // Enqueues the product by a plan's kernel where one serves it, else by cuBLASLt's heuristic among
+  // algorithms with exact reductions (vendor::Extras), whose workspace comes from `workspaces`
+  // instead of the arguments. kNothing, and nothing was done: as above, or the library is missing
+  // or has no such algorithm.
+  Result<ServedBy> run_by_kernel_or_library(const gemmsmithProblem_t& problem,
+                                            const MatmulArguments& arguments,
+                                            vendor::WorkspaceSource& workspaces);
+
   // What would serve a problem for 256-byte aligned pointers and any workspace, with alpha = 1 and
   // this beta (device scalars: any). Needs a device where the table has a plan for the problem,
   // since that may refuse it, and else none.
@@ -99,6 +108,11 @@ class Handle {
   // Null where the call was not seen lately, or must be looked at anew.
   CachedCall<CallKey>* find_seen(const gemmsmithProblem_t* problem,
                                  const MatmulArguments& arguments, vendor::Scalars& scalars) const;
+  // What use(entry, operands, scalars) makes of the call's entry, seen or chosen now; Answer{}
+  // where there is nothing to multiply.
+  template <class Answer, class Use>
+  Result<Answer> with_entry(const gemmsmithProblem_t& problem, const MatmulArguments& arguments,
+                            const Use& use);
   CachedCall<CallKey>& choose_new(const gemmsmithProblem_t& problem, const Call& call,
                                   CUcontext context, Place& place);
 

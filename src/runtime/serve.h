@@ -127,6 +127,15 @@ Result<bool> enqueue_kernel_in_order(CachedCall<Key>& entry, const vendor::Opera
   return is_enqueued;
 }
 
+// By cuBLASLt's heuristic.
+template <class Key>
+Result<void> enqueue_by_library(CachedCall<Key>& entry, const vendor::Operands& operands,
+                                const vendor::Scalars& scalars, const vendor::Workspace& workspace,
+                                CUstream stream) {
+  vendor::GivenWorkspace given(workspace);
+  return entry.device->run_fallback(entry.problem, entry.extras, operands, scalars, given, stream);
+}
+
 // Enqueues what the entry holds, or by cuBLASLt's heuristic where its kernel cannot be launched.
 template <class Key>
 Result<void> enqueue(CachedCall<Key>& entry, const vendor::Operands& operands,
@@ -146,8 +155,7 @@ Result<void> enqueue(CachedCall<Key>& entry, const vendor::Operands& operands,
     case Source::kCublasLt:
       break;
   }
-  return entry.device->run_fallback(entry.problem, entry.extras, operands, scalars, workspace,
-                                    stream);
+  return enqueue_by_library(entry, operands, scalars, workspace, stream);
 }
 
 // Chooses what serves a call that multiplies: its plan, a kernel of the policy's choice, or
@@ -173,8 +181,7 @@ Result<void> enqueue_as(std::uint32_t& serving, CachedCall<Key>& entry,
                         const vendor::Operands& operands, const vendor::Scalars& scalars,
                         const vendor::Workspace& workspace, CUstream stream) {
   if (serving == watch::kLibrary)
-    return entry.device->run_fallback(entry.problem, entry.extras, operands, scalars, workspace,
-                                      stream);
+    return enqueue_by_library(entry, operands, scalars, workspace, stream);
   if (const plan::PlanEntry* const plan = entry.watch.shape->alternate(serving); plan != nullptr) {
     const Call call = {entry.problem, entry.extras, scalars, operands, workspace, stream};
     if (auto* const other = find_alternate(entry, *plan, serving, call); other != nullptr)

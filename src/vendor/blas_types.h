@@ -53,6 +53,9 @@ struct Scalars {
 struct Extras {
   const void* bias = nullptr;  // device memory, one value for each of our columns; set with
                                // Problem::has_bias and only then
+  // The library may choose only algorithms that add up partial sums in the accumulator's type and
+  // in a fixed order: never in D's type, never by atomics in place.
+  bool exact_reductions = false;
 
   bool operator==(const Extras&) const = default;
 };

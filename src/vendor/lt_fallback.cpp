@@ -32,26 +32,27 @@ struct LtFallback::Key {
   std::size_t hash() const {
     const Problem& p = problem;
     const auto wide = [](auto value) { return static_cast<std::uint64_t>(value); };
-    const std::uint64_t fields[] = {
-        wide(p.m),
-        wide(p.n),
-        wide(p.k),
-        wide(p.batch),
-        wide(p.lda),
-        wide(p.ldb),
-        wide(p.ldc),
-        wide(p.ldd),
-        wide(p.type) | wide(p.accumulator) << 8 | wide(p.layout) << 16 | wide(mode) << 24 |
-            wide(p.beta != 0) << 32,
-        wide(p.alignment.a) | wide(p.alignment.b) << 12 | wide(p.alignment.c) << 24 |
-            wide(p.alignment.d) << 36,
-        wide(workspace_bytes),
-        wide(p.activation) | wide(p.has_bias) << 8 | wide(p.f32_output) << 16,
-        wide(p.stride_a),
-        wide(p.stride_b),
-        wide(p.stride_c),
-        wide(p.stride_d),
-        reinterpret_cast<std::uintptr_t>(extras.bias)};
+    const std::uint64_t fields[] = {wide(p.m),
+                                    wide(p.n),
+                                    wide(p.k),
+                                    wide(p.batch),
+                                    wide(p.lda),
+                                    wide(p.ldb),
+                                    wide(p.ldc),
+                                    wide(p.ldd),
+                                    wide(p.type) | wide(p.accumulator) << 8 | wide(p.layout) << 16 |
+                                        wide(mode) << 24 | wide(p.beta != 0) << 32,
+                                    wide(p.alignment.a) | wide(p.alignment.b) << 12 |
+                                        wide(p.alignment.c) << 24 | wide(p.alignment.d) << 36,
+                                    wide(workspace_bytes),
+                                    wide(p.activation) | wide(p.has_bias) << 8 |
+                                        wide(p.f32_output) << 16 |
+                                        wide(extras.exact_reductions) << 24,
+                                    wide(p.stride_a),
+                                    wide(p.stride_b),
+                                    wide(p.stride_c),
+                                    wide(p.stride_d),
+                                    reinterpret_cast<std::uintptr_t>(extras.bias)};
     std::uint64_t hash = 0x9e3779b97f4a7c15u;
     for (const std::uint64_t field : fields) {
       hash = (hash ^ field) * 0xbf58476d1ce4e5b9u;
@@ -61,10 +62,24 @@ struct LtFallback::Key {
   }
 };
 
-struct LtFallback::Entry {
-  Key key;
+struct LtFallback::Choice {
   LtMatmul matmul;
   LtAlgo algo;
+};
+
+// A problem and how the library computes it, or why it cannot: asked again, it would take as long
+// to refuse again.
+struct LtFallback::Entry {
+  Key key;
+  Result<Choice> choice;
+
+  Result<void> run(const Operands& operands, const Scalars& scalars, WorkspaceSource& workspaces,
+                   CUstream stream) const {
+    if (!choice) return tl::unexpected<Error>(choice.error());
+    const std::int64_t bytes = choice->algo.workspace_bytes;
+    const Workspace workspace = bytes > 0 ? workspaces.get(bytes) : Workspace{};
+    return choice->matmul.run(choice->algo, operands, scalars, workspace, stream);
+  }
 };
 
 // Open addressing, twice as many slots as entries. Slots go from null to an entry once and never
@@ -126,33 +141,46 @@ LtFallback::~LtFallback() { delete table_.load(); }
 
 Result<void> LtFallback::run(const Problem& problem, const Extras& extras, const Operands& operands,
                              const Scalars& scalars, const Workspace& workspace, CUstream stream) {
-  const Key key(problem, extras, scalars, workspace.bytes);
+  GivenWorkspace given(workspace);
+  return run(problem, extras, operands, scalars, given, stream);
+}
+
+Result<void> LtFallback::run(const Problem& problem, const Extras& extras, const Operands& operands,
+                             const Scalars& scalars, WorkspaceSource& workspaces, CUstream stream) {
+  const Key key(problem, extras, scalars, workspaces.limit());
   const std::size_t hash = key.hash();
   {
     const Reader reader(*this);
     if (const Entry* entry = table_.load(std::memory_order_seq_cst)->find(key, hash))
-      return entry->matmul.run(entry->algo, operands, scalars, workspace, stream);
+      return entry->run(operands, scalars, workspaces, stream);
   }
   // Entries are freed under this lock only, so the one found or made here stays valid.
   const std::lock_guard lock(mutex_);
   GEMMSMITH_TRY(const Entry* entry, find_or_insert(key, hash));
-  return entry->matmul.run(entry->algo, operands, scalars, workspace, stream);
+  return entry->run(operands, scalars, workspaces, stream);
 }
 
 Result<const LtFallback::Entry*> LtFallback::find_or_insert(const Key& key, std::size_t hash) {
   free_unread_tables();
   Table* table = table_.load(std::memory_order_relaxed);
   if (const Entry* entry = table->find(key, hash)) return entry;
-  GEMMSMITH_TRY(LtMatmul matmul,
-                LtMatmul::create(handle_, key.problem, key.workspace_bytes, key.mode, key.extras));
-  GEMMSMITH_TRY(const std::vector<LtAlgo> algos, matmul.heuristics(1));
+  Result<Choice> choice = choose(key);
+  // Another failure may have been the moment's.
+  if (!choice && choice.error().code != ErrorCode::kUnsupported)
+    return tl::unexpected<Error>(std::move(choice.error()));
   if (table->used == capacity_) {
     retired_.emplace_back(table);
     table = new Table(capacity_);
     table_.store(table, std::memory_order_seq_cst);
   }
-  return table->insert(std::unique_ptr<Entry>(new Entry{key, std::move(matmul), algos.front()}),
-                       hash);
+  return table->insert(std::unique_ptr<Entry>(new Entry{key, std::move(choice)}), hash);
+}
+
+Result<LtFallback::Choice> LtFallback::choose(const Key& key) const {
+  GEMMSMITH_TRY(LtMatmul matmul,
+                LtMatmul::create(handle_, key.problem, key.workspace_bytes, key.mode, key.extras));
+  GEMMSMITH_TRY(const std::vector<LtAlgo> algos, matmul.heuristics(1));
+  return Choice{std::move(matmul), algos.front()};
 }
 
 void LtFallback::free_unread_tables() {

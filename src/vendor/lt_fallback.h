@@ -18,6 +18,27 @@
 
 namespace gemmsmith::vendor {
 
+// Workspace that is made only once it is known how much is needed.
+class WorkspaceSource {
+ public:
+  virtual ~WorkspaceSource() = default;
+  virtual std::int64_t limit() const = 0;  // the most that an algorithm may need
+  // At least `bytes`, 256-byte aligned, to be used by one launch on the call's stream. Fewer where
+  // it cannot be had: then nothing is enqueued.
+  virtual Workspace get(std::int64_t bytes) = 0;
+};
+
+// What the caller has anyway.
+class GivenWorkspace : public WorkspaceSource {
+ public:
+  explicit GivenWorkspace(const Workspace& workspace) : workspace_(workspace) {}
+  std::int64_t limit() const override { return workspace_.bytes; }
+  Workspace get(std::int64_t) override { return workspace_; }
+
+ private:
+  Workspace workspace_;
+};
+
 class LtFallback {
  public:
   explicit LtFallback(std::shared_ptr<const LtHandle> handle, std::size_t capacity = 4096);
@@ -27,7 +48,9 @@ class LtFallback {
 
   // Enqueues D = alpha op(A) op(B) + beta C. `problem`'s alignment must be that of the pointers;
   // its alpha and beta are ignored. Errors: kUnsupported (no algorithm; empty problem or k = 0),
-  // kDevice.
+  // kBadInput (no workspace), kDevice.
+  Result<void> run(const Problem& problem, const Extras& extras, const Operands& operands,
+                   const Scalars& scalars, WorkspaceSource& workspaces, CUstream stream);
   Result<void> run(const Problem& problem, const Extras& extras, const Operands& operands,
                    const Scalars& scalars, const Workspace& workspace, CUstream stream);
   Result<void> run(const Problem& problem, const Operands& operands, const Scalars& scalars,
@@ -45,6 +68,8 @@ class LtFallback {
 
   // With mutex_ held.
   Result<const Entry*> find_or_insert(const Key& key, std::size_t hash);
+  struct Choice;
+  Result<Choice> choose(const Key& key) const;
   void free_unread_tables();
 
   // Readers in the table, counted apart by thread so that they do not share a cache line.

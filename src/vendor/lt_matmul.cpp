@@ -139,6 +139,9 @@ Result<void> LtMatmul::create_preference() {
                       bytes(reads_c_ ? view.align_c : view.align_d)));
   GEMMSMITH_CHECK(
       set(lt, preference_, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, bytes(view.align_d)));
+  if (extras_.exact_reductions)
+    GEMMSMITH_CHECK(set(lt, preference_, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                        static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)));
   return {};
 }
 

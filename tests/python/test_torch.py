@@ -31,6 +31,7 @@ class OnCpu:
     def counts(self):
         return (
             self.library.gemmsmith_torch_served(),
+            self.library.gemmsmith_torch_by_library(),
             self.library.gemmsmith_torch_passed(),
         )
 
@@ -70,11 +71,11 @@ def expected_mm(a, b):
 
 
 def served_by_plan(function):
-    """The result, and whether plans alone served it."""
+    """The result, how many products plans served in it, and how many cuBLASLt or torch did."""
     before = cpu.counts()
     result = function()
     after = cpu.counts()
-    return result, after[0] - before[0], after[1] - before[1]
+    return result, after[0] - before[0], sum(after[1:]) - sum(before[1:])
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -147,6 +148,34 @@ def test_only_our_own_kernels_are_served():
     result, served, passed = served_by_plan(lambda: gt.mm(a, b))
     assert (served, passed) == (0, 1)
     assert torch.equal(result, expected_mm(a, b))
+
+
+# What no plan serves: short products cost the host less by cuBLASLt's own door, long ones stay torch's.
+@pytest.mark.parametrize("name, product", [
+    ("mm", lambda: torch.mm(whole(96, 80), whole(72, 80, seed=1).t())),
+    ("bmm", lambda: torch.bmm(whole(3, 96, 80), whole(3, 80, 72, seed=1))),
+    ("bfloat16", lambda: torch.mm(whole(96, 80, dtype=torch.bfloat16), whole(80, 72, dtype=torch.bfloat16))),
+])
+def test_short_products_without_a_plan_go_to_cublaslt(routed, name, product):
+    before = cpu.counts()
+    result = product()
+    assert [after - b for after, b in zip(cpu.counts(), before)] == [0, 1, 0]
+    cpu.library.gemmsmith_torch_set_routing(0)
+    plain = product()
+    assert torch.equal(result, plain) and result.stride() == plain.stride()
+
+
+def test_long_products_without_a_plan_stay_torchs(routed):
+    vector, matrix = whole(1, 65536), whole(65536, 1600, seed=1)
+    before = cpu.counts()
+    torch.mm(vector, matrix)
+    assert [after - b for after, b in zip(cpu.counts(), before)] == [0, 0, 1]
+
+
+def test_f32_products_are_torchs(routed):
+    before = cpu.counts()
+    torch.mm(whole(8, 8).float(), whole(8, 8).float())
+    assert [after - b for after, b in zip(cpu.counts(), before)] == [0, 0, 1]
 
 
 def errors():
@@ -853,7 +882,7 @@ def test_enable_nests_and_gives_everything_back():
     assert not gt.is_enabled()
     assert config.post_grad_custom_pre_pass is before
     gt.disable()  # once too often does nothing
-    assert set(gt.counts()) == {"served", "torch"}
+    assert set(gt.counts()) == {"served", "cublaslt", "torch"}
 
 
 # Q2, Q3, N10: importing starts nothing, so that workers may fork and devices be chosen afterwards.

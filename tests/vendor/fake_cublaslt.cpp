@@ -36,6 +36,7 @@ struct Matrix {
 struct Preference {
   std::uint64_t workspace;
   std::uint32_t alignment[4];
+  std::uint32_t reductions = 7;  // CUBLASLT_REDUCTION_SCHEME_MASK
 };
 struct Algo {
   std::int32_t field[16];  // by cublasLtMatmulAlgoConfigAttributes_t
@@ -282,6 +283,10 @@ EXPORT cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
     std::memcpy(&kept->workspace, value, bytes);
     return CUBLAS_STATUS_SUCCESS;
   }
+  if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK && bytes == sizeof kept->reductions) {
+    std::memcpy(&kept->reductions, value, bytes);
+    return CUBLAS_STATUS_SUCCESS;
+  }
   const int operand = attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES;
   if (operand < 0 || operand > 3 || bytes != sizeof kept->alignment[0])
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -424,6 +429,7 @@ EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   const auto* kept = as<Preference>(preference);
   state.requested_algos = requested;
   state.workspace_limit = kept->workspace;
+  state.reduction_mask = kept->reductions;
   std::copy(std::begin(kept->alignment), std::end(kept->alignment), state.alignment);
   *returned = 0;
   if (state.heuristic_finds_none) return CUBLAS_STATUS_NOT_SUPPORTED;

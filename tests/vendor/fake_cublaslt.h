@@ -26,6 +26,7 @@ struct FakeCublasLt {
   std::atomic<int> live_objects{0};  // handles, descriptors, layouts, preferences
   int requested_algos = 0;
   std::uint64_t workspace_limit = 0;
+  std::uint32_t reduction_mask = 0;
   std::uint32_t alignment[4] = {};  // A, B, C, D as the library names them
   int compute_type = 0;             // of the last product
   int scale_type = 0;

@@ -116,7 +116,7 @@ TEST_F(LtFallbackFake, ThreadsShareItWhileTablesAreReplaced) {
   EXPECT_LE(fallback.size(), 8u);
 }
 
-TEST_F(LtFallbackFake, ProblemWithoutAnAlgorithmIsUnsupportedAndNotKept) {
+TEST_F(LtFallbackFake, ProblemWithoutAnAlgorithmIsRefusedAndNotAskedAgain) {
   LtFallback fallback(handle());
   fake().heuristic_finds_none = true;
   const Problem problem = problem_of(8, 8, 8);
@@ -125,7 +125,72 @@ TEST_F(LtFallbackFake, ProblemWithoutAnAlgorithmIsUnsupportedAndNotKept) {
       fallback.run(problem, product.operands(), Scalars::host(1, 0), kWorkspace, nullptr);
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(fallback.size(), 0u);
+  const int asked = fake().heuristic_calls;
+  const auto again =
+      fallback.run(problem, product.operands(), Scalars::host(1, 0), kWorkspace, nullptr);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().what, ran.error().what);
+  EXPECT_EQ(fake().heuristic_calls, asked);
+}
+
+class CountingSource : public WorkspaceSource {
+ public:
+  explicit CountingSource(std::int64_t available) : available_(available) {}
+  std::int64_t limit() const override { return 1 << 20; }
+  Workspace get(std::int64_t bytes) override {
+    asked.push_back(bytes);
+    return available_ >= bytes ? Workspace{memory_.data(), bytes} : Workspace{};
+  }
+  std::vector<std::int64_t> asked;
+
+ private:
+  std::int64_t available_;
+  alignas(256) std::array<char, 4096> memory_ = {};
+};
+
+TEST_F(LtFallbackFake, WorkspaceIsAskedForWhereTheAlgorithmNeedsSome) {
+  LtFallback fallback(handle());
+  CountingSource source(4096);
+  const auto run = [&](const Problem& problem) {
+    HostProduct product(problem);
+    return fallback.run(problem, Extras{}, product.operands(), Scalars::host(1, 0), source,
+                        nullptr);
+  };
+  ASSERT_TRUE(run(problem_of(8, 8, 8)));
+  EXPECT_TRUE(source.asked.empty());
+  EXPECT_EQ(fake().workspace_limit, 1u << 20);
+  fake().heuristic_workspace = 4096;
+  fake().matmul_calls = 0;  // the fake remembers the first call's workspace
+  ASSERT_TRUE(run(problem_of(8, 8, 16)));
+  EXPECT_EQ(source.asked, std::vector<std::int64_t>{4096});
+  EXPECT_EQ(fake().workspace_bytes, 4096u);
+}
+
+TEST_F(LtFallbackFake, WithoutItsWorkspaceNothingIsEnqueued) {
+  LtFallback fallback(handle());
+  CountingSource source(0);
+  fake().heuristic_workspace = 4096;
+  const Problem problem = problem_of(8, 8, 8);
+  HostProduct product(problem);
+  const auto ran =
+      fallback.run(problem, Extras{}, product.operands(), Scalars::host(1, 0), source, nullptr);
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(fake().matmul_calls, 0);
+}
+
+TEST_F(LtFallbackFake, ExactReductionsAreAskedOfTheHeuristicAndAProblemOfTheirOwn) {
+  LtFallback fallback(handle());
+  const Problem problem = problem_of(8, 8, 8);
+  HostProduct product(problem);
+  Extras exact;
+  exact.exact_reductions = true;
+  for (const Extras& extras : {Extras{}, exact})
+    ASSERT_TRUE(fallback.run(problem, extras, product.operands(), Scalars::host(1, 0), kWorkspace,
+                             nullptr));
+  EXPECT_EQ(fallback.size(), 2u);
+  EXPECT_EQ(fake().reduction_mask,
+            static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
 }
 
 }  // namespace

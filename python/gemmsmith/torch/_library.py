@@ -45,6 +45,7 @@ ACTIVATIONS = {"none": 0, "relu": 2, "gelu_tanh": 32}
 def declare(library: ctypes.CDLL) -> ctypes.CDLL:
     """Tells ctypes what the functions are."""
     library.gemmsmith_torch_served.restype = ctypes.c_int64
+    library.gemmsmith_torch_by_library.restype = ctypes.c_int64
     library.gemmsmith_torch_passed.restype = ctypes.c_int64
     library.gemmsmith_torch_plans_identity.restype = ctypes.c_uint64
     library.gemmsmith_torch_forecast.argtypes = [

@@ -92,8 +92,10 @@ def is_enabled() -> bool:
 
 
 def counts() -> dict:
-    """How many products plans (or a fused epilogue) served, and how many went to torch."""
+    """How many products plans (or a fused epilogue) served, how many cuBLASLt did without torch between, and
+    how many went to torch."""
     return {
         "served": int(library.gemmsmith_torch_served()),
+        "cublaslt": int(library.gemmsmith_torch_by_library()),
         "torch": int(library.gemmsmith_torch_passed()),
     }

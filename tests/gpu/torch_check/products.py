@@ -84,7 +84,7 @@ def host_us(function):
 
 
 def host_costs(enter):
-    """Products that a plan serves, that none serves, and of a type that none could."""
+    """Products that a plan serves, that cuBLASLt does without one, and of a type that stays torch's."""
     f16 = operands(64, 64, 64, "x @ w.t()")
     f32 = tuple(t.float() for t in f16)
     odd = operands(48, 48, 48, "x @ w.t()")
