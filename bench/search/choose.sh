@@ -3,7 +3,7 @@
 # plan for, held against recordings and against a GPU (docs/agent.md, "Selection in the product").
 #
 #   bench/search/choose.sh prepare [BUILD] [FOLDER]   trains a policy for each hold-out; needs libtorch,
-#                                                     4 minutes of a core
+#                                                     a quarter of an hour of a core
 #   bench/search/choose.sh judge [BUILD] [FOLDER]     by recordings, seconds; needs no GPU
 #   bench/search/choose.sh measure [BUILD] [FOLDER]   the trusted choices of random:*/5 on a GPU, about 180
 #                                                     problems, 2 minutes; FOLDER is carried along. Writes
@@ -32,14 +32,14 @@ prepare)
   sed 's/"ppo_iterations": [0-9]*/"ppo_iterations": 0/' data/policy/train.json >"$folder/train.json"
   for rule in "${all[@]}"; do
     [ -s "$(policy_of "$rule")" ] || OMP_NUM_THREADS=1 "$build/gemmsmith" train -q --hold-out "$rule" \
-      --recording "$recordings/grid1000_f16_f32_tn.csv.zst" --config "$folder/train.json" \
+      --recording "$recordings"/{grid1000,longk172,weak31,fast772,sixth1000,quick515,turned}_f16_f32_tn.csv.zst --config "$folder/train.json" \
       --out "$(policy_of "$rule")" >/dev/null
   done
   ;;
 judge)
   mapfile -t arguments < <(arguments_of "${all[@]}")
   "$build/bench/search/search_choose" judge "$table" "${arguments[@]}" -- \
-    "$recordings"/{grid1000,fast772,longk172,weak31,sixth1000}_f16_f32_tn.csv.zst
+    "$recordings"/{grid1000,longk172,weak31,fast772,sixth1000,quick515,turned}_f16_f32_tn.csv.zst
   ;;
 measure)
   mapfile -t arguments < <(arguments_of "${random[@]}")

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -16,7 +17,7 @@ namespace gemmsmith::cli {
 namespace {
 
 struct TrainOptions {
-  std::string recording;
+  std::vector<std::string> recordings;
   std::string out;
   std::string config;
   std::string hold_out;
@@ -73,8 +74,9 @@ void print_quality(const train::Dataset& dataset, const train::HoldOut& hold_out
 Result<void> check_outputs(const TrainOptions& options) {
   const std::pair<const char*, const std::string&> outputs[] = {
       {"--out", options.out}, {"--listwise-out", options.listwise_out}, {"--curve", options.curve}};
-  const std::pair<const char*, const std::string&> inputs[] = {{"--recording", options.recording},
-                                                               {"--config", options.config}};
+  std::vector<std::pair<const char*, std::string>> inputs = {{"--config", options.config}};
+  for (const std::string& recording : options.recordings)
+    inputs.emplace_back("--recording", recording);
   for (std::size_t i = 0; i < std::size(outputs); ++i) {
     const auto& [flag, file] = outputs[i];
     if (file.empty()) continue;
@@ -95,13 +97,41 @@ Result<void> check_outputs(const TrainOptions& options) {
   return {};
 }
 
+struct Read {
+  RecordedDevice device;
+  std::string names;  // of the recordings, without folders
+  std::string bytes;  // all of them
+};
+
+// Several recordings of one device as one: of a config measured in more than one, the last counts.
+Result<Read> read_recordings(const std::vector<std::string>& files) {
+  std::vector<Measurement> rows;
+  std::optional<RecordedDevice> first;
+  std::string names;
+  std::string bytes;
+  for (const std::string& file : files) {
+    GEMMSMITH_TRY(const std::string content, read_file(file));
+    GEMMSMITH_TRY(RecordedDevice device, RecordedDevice::open(file));
+    if (first && device.info().fingerprint() != first->info().fingerprint())
+      return fail(
+          ErrorCode::kBadInput,
+          "--recording {} is of another device than {}: {} and {}; a policy learns from one", file,
+          files.front(), device.info().fingerprint(), first->info().fingerprint());
+    rows.insert(rows.end(), device.rows().begin(), device.rows().end());
+    names += (names.empty() ? "" : " ") + std::filesystem::path(file).filename().string();
+    bytes += content;
+    if (!first) first.emplace(std::move(device));
+  }
+  return Read{RecordedDevice::from_rows(std::move(rows), first->info(), first->sidecar()),
+              std::move(names), std::move(bytes)};
+}
+
 Result<int> run(const TrainOptions& options, const Session& session) {
   GEMMSMITH_CHECK(check_outputs(options));
   GEMMSMITH_TRY(const train::TrainConfig config, config_of(options, session));
   GEMMSMITH_TRY(const train::HoldOut hold_out, train::HoldOut::parse(config.hold_out));
-  GEMMSMITH_TRY(const std::string bytes, read_file(options.recording));
-  GEMMSMITH_TRY(const RecordedDevice device, RecordedDevice::open(options.recording));
-  GEMMSMITH_TRY(const train::Dataset dataset, train::make_dataset(device));
+  GEMMSMITH_TRY(const Read read, read_recordings(options.recordings));
+  GEMMSMITH_TRY(const train::Dataset dataset, train::make_dataset(read.device));
   GEMMSMITH_TRY(const std::unique_ptr<train::Learner> learner, train::open_learner());
   if (!session.quiet)
     talk("seed {}, hold-out {}, {} problems, {} configs left out because they did not run\n",
@@ -126,9 +156,9 @@ Result<int> run(const TrainOptions& options, const Session& session) {
   if (!trained) return tl::unexpected<Error>(trained.error());
 
   nlohmann::ordered_json origin;
-  origin["recording"] = std::filesystem::path(options.recording).filename().string();
-  origin["recording_hash"] = hash128_hex(bytes);
-  origin["device"] = device.info().fingerprint();
+  origin["recording"] = read.names;
+  origin["recording_hash"] = hash128_hex(read.bytes);
+  origin["device"] = read.device.info().fingerprint();
   origin["training_problems"] = trained->training_problems;
   origin["held_out_problems"] = trained->held_out_problems;
   origin["settings"] = nlohmann::ordered_json::parse(train::format_train_config(config));
@@ -152,8 +182,11 @@ Verb add_train(CLI::App& parent, Session& session) {
       "                  --config data/policy/train.json --out mine.policy\n"
       "  gemmsmith train --recording grid.csv.zst --hold-out random:0/5     (prints how it does\n"
       "                  on the problems that it has not seen)\n"
+      "  gemmsmith train --recording grid.csv.zst again.csv.zst              (as one)\n"
       "The same recording, config and seed give the same file.");
-  app->add_option("--recording", options->recording, "Measured spaces to learn from")->required();
+  app->add_option("--recording", options->recordings,
+                  "Measured spaces to learn from; of several, a config's last measurement counts")
+      ->required();
   app->add_option("--out", options->out, "The policy's file");
   app->add_option("--config", options->config, "Hyper-parameters, JSON (docs/agent.md)");
   app->add_option(

@@ -18,7 +18,8 @@ namespace {
 
 // Raised when a feature's meaning changes under its old name, the time model's included; policies
 // are then trained again. 2: the SMs that clusters of 3 and more can use, as asked of the driver.
-constexpr int kFeatureVersion = 2;
+// 3: asking L2 early, splits through a workspace and the transposed product.
+constexpr int kFeatureVersion = 3;
 
 // What the vendor's algorithms do not tell of themselves.
 struct VendorFacts {
@@ -241,6 +242,11 @@ const auto& features() {
       {{"persistent", "persistent CTAs"},
        [](const Facts& f) { return f.kernel.persistent ? 1.0 : 0.0; }},
       {{"pdl", "programmatic launch"}, [](const Facts& f) { return f.kernel.pdl ? 1.0 : 0.0; }},
+      {{"prefetch", "asking L2 early"}, [](const Facts& f) { return double(f.kernel.prefetch); }},
+      {{"split_in_workspace", "split of k through a workspace"},
+       [](const Facts& f) { return f.kernel.through_workspace ? 1.0 : 0.0; }},
+      {{"transposed", "the transposed product"},
+       [](const Facts& f) { return f.kernel.transposed ? 1.0 : 0.0; }},
       {{"log_group", "tile group"},
        [](const Facts& f) { return f.tiles > f.target.sm_count ? log2_of(f.kernel.group) - 3 : 0.0; }},
       {{"along_n", "order of tiles"},

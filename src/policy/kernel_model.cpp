@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/numbers.h"
+#include "space/kernel_problem.h"
 #include "space/packing.h"
 
 namespace gemmsmith::policy {
@@ -311,6 +312,7 @@ KernelShape kernel_shape(const Config& config, DataType accumulator) {
   kernel.along_n = config.at("raster") == 1;
   kernel.persistent = config.at("persistent") == 1;
   kernel.pdl = config.at("pdl") == 1;
+  kernel.prefetch = config.at("prefetch");
   kernel.pack = config.at("pack");
   int accumulators = 0;
   if (kernel.wgmma) {
@@ -321,6 +323,7 @@ KernelShape kernel_shape(const Config& config, DataType accumulator) {
     kernel.cluster_n = config.at("cluster_n");
     kernel.split_k = config.at("split_k");
     kernel.through_workspace = config.at("split") == 2;
+    kernel.transposed = is_transposed(config);
     accumulators = kernel.tile_m * kernel.tile_n / 128 / (kernel.pingpong ? 1 : kernel.consumers);
   } else {
     const int warps_m = config.at("warps_m");

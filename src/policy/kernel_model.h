@@ -21,10 +21,12 @@ struct KernelShape {
   // Launch-time:
   int split_k = 1;
   bool through_workspace = false;  // how the CTAs that split k add up; else as a cluster
+  bool transposed = false;  // D^T = B^T A^T
   int group = 8;
   bool along_n = false;
   bool persistent = false;
   bool pdl = true;
+  int prefetch = 0;  // rounds of the ring that L2 is asked for early
   int pack = 0;           // space/packing.h
   bool elements = false;  // sm80_mma, loading element by element
 };

@@ -164,7 +164,7 @@ TEST(Trainer, TheSameSeedGivesTheSameFileAndAnotherAnother) {
 }
 
 TEST(Trainer, LearnsWhatCanBeLearntAndShuffledLabelsTeachNothing) {
-  const Dataset dataset = *make_dataset(device_of(small_recording(60, 24)));
+  const Dataset dataset = *make_dataset(device_of(small_recording(60, 80)));
   std::vector<const Shape*> held;
   TrainConfig config = quick();
   config.hold_out = "random:0/4";
@@ -172,12 +172,25 @@ TEST(Trainer, LearnsWhatCanBeLearntAndShuffledLabelsTeachNothing) {
   for (const Shape& shape : dataset.shapes)
     if (HoldOut::parse(config.hold_out)->holds(shape.problem)) held.push_back(&shape);
   ASSERT_GT(held.size(), 5U);
-  const int budgets[] = {1};
-  const auto learnt = quality(train(dataset, config, *learner(), {})->network, held, budgets);
-  config.shuffled_labels = true;
-  const auto shuffled = quality(train(dataset, config, *learner(), {})->network, held, budgets);
-  EXPECT_GT(learnt[0].mean, 0.95);
-  EXPECT_LT(shuffled[0].mean, learnt[0].mean - 0.05);
+  // One network so small may be lucky without having learnt anything.
+  constexpr int kSeeds = 5;
+  const auto mean_quality = [&](bool shuffled) {
+    const int budgets[] = {1};
+    double sum = 0;
+    config.shuffled_labels = shuffled;
+    for (config.seed = 1; config.seed <= kSeeds; ++config.seed)
+      sum += quality(train(dataset, config, *learner(), {})->network, held, budgets)[0].mean;
+    return sum / kSeeds;
+  };
+  double by_chance = 0;  // what a draw reaches
+  for (const Shape* shape : held) {
+    double sum = 0;
+    for (const MeasuredConfig& one : shape->configs) sum += one.value - shape->best;
+    by_chance +=
+        std::exp(sum / static_cast<double>(shape->size())) / static_cast<double>(held.size());
+  }
+  EXPECT_GT(mean_quality(false), by_chance + 0.03);
+  EXPECT_LT(mean_quality(true), by_chance + 0.01);
 }
 
 TEST(Trainer, AHoldOutOfEverythingIsRefused) {
