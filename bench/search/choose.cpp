@@ -181,6 +181,8 @@ Result<int> measure(const plan::PlanTable& table, const std::vector<HeldOut>& ch
           shape_name(one.problem), one.config, std::exp(one.evidence.sure_gain), name(row.status),
           name(row.setting), row.median_us, row.ratio, row.ratio_low, row.ratio_high,
           row.setting == Setting::kChained && row.median_us > 0 ? first_us / row.median_us : 0.0);
+    if (rows[0].status != Status::kOk)
+      fmt::print(stderr, "{} {}: {}\n", shape_name(one.problem), one.config, rows[0].detail);
     std::fflush(stdout);
   }
   return 0;

@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import gemmsmith.torch as gt  # noqa: E402
-from gemmsmith.torch import _inductor, _library, _operators, _routing  # noqa: E402
+from gemmsmith.torch import _captures, _inductor, _library, _operators, _routing  # noqa: E402
 
 torch.ops.load_library(os.environ["GEMMSMITH_TEST_CPU_OPS"])
 # Compiled code that an earlier run left would not pass through here.
@@ -51,6 +51,74 @@ def routed():
     cpu.library.gemmsmith_torch_set_routing(1)
     yield
     cpu.library.gemmsmith_torch_set_routing(0)
+
+
+class FakeGraph:
+    """Stands in for torch.cuda.CUDAGraph, which needs a GPU."""
+
+    def __init__(self, refuses=False):
+        self.refuses = refuses
+
+    def capture_begin(self, pool=None, capture_error_mode="global"):
+        if self.refuses:
+            raise RuntimeError("the stream captures already")
+
+    def capture_end(self):
+        pass
+
+
+@pytest.fixture
+def captures(monkeypatch):
+    """What install() tells, in order."""
+    told = []
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", FakeGraph)
+    plain = (FakeGraph.capture_begin, FakeGraph.capture_end)
+    _captures.install(lambda: told.append("first"), lambda: told.append("last"))
+    yield told
+    _captures.remove()
+    assert (FakeGraph.capture_begin, FakeGraph.capture_end) == plain
+
+
+def test_captures_are_told_of_once(captures):
+    one, two = FakeGraph(), FakeGraph()
+    one.capture_begin()
+    two.capture_begin(pool=(0, 1), capture_error_mode="relaxed")
+    one.capture_end()
+    assert captures == ["first"]
+    two.capture_end()
+    assert captures == ["first", "last"]
+    one.capture_begin()
+    one.capture_end()
+    assert captures == ["first", "last"] * 2
+
+
+def test_a_capture_that_does_not_begin_is_over(captures):
+    with pytest.raises(RuntimeError, match="captures already"):
+        FakeGraph(refuses=True).capture_begin()
+    assert captures == ["first", "last"]
+
+
+def test_the_end_of_a_capture_that_was_not_seen_is_nothing(captures):
+    FakeGraph().capture_end()
+    assert captures == []
+
+
+def test_sums_are_routed_while_a_graph_is_captured_and_else_torchs(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", FakeGraph)
+    monkeypatch.setattr(_routing, "route_sums", lambda key, planned, route=_routing.route_sums: route("CPU", planned))
+    monkeypatch.setattr(_routing, "library", cpu.library)
+    c, a, b = whole(64, 64), whole(64, 64, seed=1), whole(64, 64, seed=2).t()
+    with gt.enable():
+        _, served, others = served_by_plan(lambda: torch.addmm(c, a, b, beta=3, alpha=2))
+        assert (served, others) == (0, 0)  # torch's own, which is not counted
+        graph = FakeGraph()
+        graph.capture_begin()
+        result, served, _ = served_by_plan(lambda: torch.addmm(c, a, b, beta=3, alpha=2))
+        graph.capture_end()
+        assert served == 1
+        assert torch.equal(result, (3 * c.double() + 2 * (a.double() @ b.double())).half())
+        _, served, others = served_by_plan(lambda: torch.addmm(c, a, b, beta=3, alpha=2))
+        assert (served, others) == (0, 0)
 
 
 @pytest.fixture

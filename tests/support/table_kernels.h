@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,7 @@ namespace gemmsmith::testing {
 
 class TableKernels : public KernelProvider {
  public:
-  // The table must outlive it, and have one signature: kernels are found by their configs' texts.
+  // The table must outlive it.
   static Result<std::unique_ptr<TableKernels>> open(const plan::PlanTable& table) {
     GEMMSMITH_TRY(auto compiled, NvrtcKernels::open());
     return std::unique_ptr<TableKernels>(new TableKernels(table, std::move(compiled)));
@@ -35,10 +36,12 @@ class TableKernels : public KernelProvider {
     return infos;
   }
 
-  Result<std::string> cubin(const Config& config, const Problem&, const std::string&) override {
-    const auto found = kernels_.find(to_text(config));
+  Result<std::string> cubin(const Config& config, const Problem& problem,
+                            const std::string&) override {
+    const auto found = kernels_.find(name_of(to_text(config), plan::key_of(problem)));
     if (found == kernels_.end())
-      return fail(ErrorCode::kBadInput, "the table has no kernel {}", to_text(config));
+      return fail(ErrorCode::kBadInput, "the table has no kernel {} for {}", to_text(config),
+                  describe(problem));
     return std::string(table_.kernel(found->second).cubin);
   }
 
@@ -52,12 +55,18 @@ class TableKernels : public KernelProvider {
       : table_(table), compiled_(std::move(compiled)) {
     for (const plan::PlanEntry& entry : table.entries())
       if (entry.source == plan::PlanSource::kKernel)
-        kernels_[std::string(table.text(entry))] = entry.kernel;
+        kernels_[name_of(table.text(entry), entry.key)] = entry.kernel;
+  }
+
+  // A config is another kernel for other types and layouts, and for batches and groups.
+  static std::string name_of(std::string_view config, const plan::PlanKey& key) {
+    return fmt::format("{} {} {} {} {} {} {}", config, key.type, key.accumulator, key.layout,
+                       key.f32_output, key.batch > 1, key.grouped);
   }
 
   const plan::PlanTable& table_;
   std::unique_ptr<NvrtcKernels> compiled_;
-  std::map<std::string, std::uint32_t> kernels_;  // by the config's text
+  std::map<std::string, std::uint32_t> kernels_;  // by name_of()
 };
 
 }  // namespace gemmsmith::testing
