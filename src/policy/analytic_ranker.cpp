@@ -29,6 +29,9 @@ constexpr int kFree = 4;
 // Each further variant of a kernel is ranked as if it were this much slower: where the model sees
 // no difference between tile orders, other kernels come first.
 constexpr double kVariantPenalty = 0.02;
+// Loading element by element is some ten times slower than by 16 bytes: for what is over sooner than
+// a packing launch. Above this many FLOP it would only cost measuring time.
+constexpr double kMostFlopByElements = 1e9;
 // And a transposed kernel, so that it comes second where turning changes nothing.
 constexpr double kTransposedPenalty = 0.01;
 
@@ -54,6 +57,10 @@ void set_variants_back(std::vector<Ranked>& ranked) {
 
 bool is_hopper(const Config& config) { return config.family == &sm90_ws_family(); }
 
+bool loads_elements(const Config& config) {
+  return !is_hopper(config) && config.at("loads") != 0;
+}
+
 std::vector<int> values_of(const Config& config, std::string_view parameter) {
   const Family& family = *config.family;
   return family.parameters[static_cast<std::size_t>(family.index_of(parameter))].values;
@@ -68,6 +75,7 @@ class LaunchVariants {
   // At a middling tile order: what kernels are compared by. Split-K kernels get every split.
   std::vector<Config> plain(const Config& kernel) const {
     std::vector<Config> launches;
+    if (loads_elements(kernel) && problem_.flop() > kMostFlopByElements) return launches;
     for (const int split_k : splits(kernel))
       for (const int persistent : persistences(kernel))
         for (const int pack : packs(kernel)) {
@@ -120,8 +128,7 @@ class LaunchVariants {
     constexpr double kFewBytes = 6 << 20;
     constexpr double kMostBytes = 64 << 20;
     constexpr double kMuchFlopPerByte = 200;
-    const bool loads_elements = !is_hopper(launch) && launch.at("loads") != 0;
-    if (launch.at("pack") != 0 || loads_elements) return false;
+    if (launch.at("pack") != 0 || loads_elements(launch)) return false;
     const double bytes =
         static_cast<double>((problem_.m + problem_.n) * problem_.k) * size_bytes(problem_.type);
     const double flop =
@@ -131,7 +138,7 @@ class LaunchVariants {
 
   // What must be packed, and with it what may gain by it.
   std::vector<int> packs(const Config& kernel) const {
-    if (problem_.is_batched() || problem_.grouped) return {0};
+    if (problem_.is_batched() || problem_.grouped || loads_elements(kernel)) return {0};
     const Problem own = kernel_problem(problem_, kernel);
     const int must = needed_pack(own);
     const int may = useful_pack(own);

@@ -7,21 +7,6 @@
 #include "space/workspace.h"
 
 namespace gemmsmith {
-namespace {
-
-bool is_needed(const Config& config, std::string_view parameter, std::int64_t size) {
-  const auto& values =
-      config.family->parameters[static_cast<std::size_t>(config.family->index_of(parameter))]
-          .values;
-  const int value = config.at(parameter);
-  int next_smaller = 0;
-  for (const int candidate : values)
-    if (candidate < value) next_smaller = candidate;
-  return next_smaller < size;
-}
-
-}  // namespace
-
 bool arch_is_sm90(const SpaceContext& context, const Config&) {
   return context.target.compute_capability == 90;
 }
@@ -62,6 +47,17 @@ bool packed_fits_the_workspace(const SpaceContext& context, const Config& config
 }
 
 bool k_is_not_zero(const SpaceContext& context, const Config&) { return context.problem.k > 0; }
+
+bool is_needed(const Config& config, std::string_view parameter, std::int64_t size, int step) {
+  const auto& values =
+      config.family->parameters[static_cast<std::size_t>(config.family->index_of(parameter))]
+          .values;
+  const int value = config.at(parameter);
+  int next_smaller = 0;
+  for (const int candidate : values)
+    if (candidate < value && candidate % step == 0) next_smaller = candidate;
+  return next_smaller < size;
+}
 
 bool tile_m_is_needed(const SpaceContext& context, const Config& config) {
   return is_needed(config, "tile_m", context.problem.m);

@@ -1,6 +1,9 @@
 // common_constraints.h -- rules that several families share.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+
 #include "space/family.h"
 
 namespace gemmsmith {
@@ -21,5 +24,8 @@ bool k_is_not_zero(const SpaceContext& context, const Config& config);
 // smaller value of the parameter covers the dimension as well.
 bool tile_m_is_needed(const SpaceContext& context, const Config& config);
 bool tile_n_is_needed(const SpaceContext& context, const Config& config);
+
+// The same of any parameter and size, where only multiples of `step` can be smaller values.
+bool is_needed(const Config& config, std::string_view parameter, std::int64_t size, int step = 1);
 
 }  // namespace gemmsmith

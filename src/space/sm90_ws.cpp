@@ -158,13 +158,21 @@ bool multicast_parts_are_whole(const SpaceContext& context, const Config& config
          (!b_is_k_contiguous(layout) || config.at("tile_n") % (8 * config.at("cluster_m")) == 0);
 }
 
+constexpr int kNarrowestBox = 16;  // columns
+
 // B with n contiguous lies in boxes of the widest of 64, 32, 16 columns that divides the tile
 // (kernels/parts/operand_slab.cuh).
 bool b_boxes_are_whole(const SpaceContext& context, const Config& config) {
   if (b_is_k_contiguous(context.problem.layout)) return true;
   const int tile_n = config.at("tile_n");
-  const int box = tile_n % 64 == 0 ? 64 : tile_n % 32 == 0 ? 32 : 16;
+  const int box = tile_n % 64 == 0 ? 64 : tile_n % 32 == 0 ? 32 : kNarrowestBox;
   return tile_n % box == 0 && consumer_tile(config).columns % box == 0;
+}
+
+// The narrowest tile covers a smaller n.
+bool tile_n_or_its_boxes_are_needed(const SpaceContext& context, const Config& config) {
+  const bool boxes = !b_is_k_contiguous(context.problem.layout);
+  return is_needed(config, "tile_n", context.problem.n, boxes ? kNarrowestBox : 1);
 }
 
 bool cluster_within_four(const SpaceContext&, const Config& config) {
@@ -412,7 +420,7 @@ const Family& sm90_ws_family() {
           {"tile_n_is_needed",
            "a smaller tile_n already covers all of n",
            {"tile_n"},
-           &tile_n_is_needed},
+           &tile_n_or_its_boxes_are_needed},
           {"consumers_share_whole_blocks",
            "two cooperating consumers need tile_m in whole 128 rows, or tile_n in whole 16 columns",
            {"consumers", "schedule", "tile_m", "tile_n"},
