@@ -80,7 +80,7 @@ bool is_served(std::optional<GemmCall> call, const Tensor& like, const float& al
   call->alpha = &alpha;
   call->beta = &beta;
   ServedBy by = ServedBy::kNothing;
-  if (is_short(call->problem)) {
+  if (is_short(call->problem) && !is_tunable_op_enabled()) {
     TensorWorkspace workspace(like);
     by = serve_or_library(*call, workspace.source());
   } else if (serve(*call)) {

@@ -90,6 +90,29 @@ Guard::Guard(const Tensor& tensor) {
   if (device != current) guard_.emplace(device);
 }
 
+bool is_tunable_op_enabled() {
+  // torch's C interface does not say, so these are C++ functions by their symbols: a torch that has
+  // them no more has no TunableOp that is known here.
+  struct Switch {
+    void* (*context)() = nullptr;
+    bool (*is_enabled)(const void* context) = nullptr;
+  };
+  static const Switch found = [] {
+    Switch result;
+    void* const library = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) return result;
+    const auto find = [&](auto& function, const char* name) {
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    };
+    find(result.context, "_ZN2at4cuda7tunable16getTuningContextEv");
+    find(result.is_enabled, "_ZNK2at4cuda7tunable13TuningContext18IsTunableOpEnabledEv");
+    return result;
+  }();
+  return found.context != nullptr && found.is_enabled != nullptr &&
+         found.is_enabled(found.context());
+}
+
 bool are_together(const Tensor& a, const Tensor& b) {
   return a.is_cuda() == b.is_cuda() && a.get_device_index() == b.get_device_index();
 }

@@ -62,6 +62,10 @@ class Guard {
   std::optional<torch::stable::accelerator::DeviceGuard> guard_;
 };
 
+// Whether torch.cuda.tunable chooses the kernels of torch's own products, so that they must reach
+// torch. It is asked in each call, as torch itself does.
+bool is_tunable_op_enabled();
+
 bool are_together(const Tensor& a, const Tensor& b);
 
 // Contiguous, of at most three dimensions, on the device of `like`; of its type, or of `type`.

@@ -233,6 +233,18 @@ def test_short_products_without_a_plan_go_to_cublaslt(routed, name, product):
     assert torch.equal(result, plain) and result.stride() == plain.stride()
 
 
+@pytest.mark.skipif(not hasattr(torch._C, "_cuda_tunableop_enable"), reason="this torch has no CUDA")
+def test_products_that_torch_tunes_itself_reach_it(routed):
+    torch.cuda.tunable.enable(True)
+    try:
+        before = cpu.counts()
+        torch.mm(whole(96, 80), whole(80, 72, seed=1))
+        torch.mm(whole(64, 64), whole(64, 64, seed=1).t())  # planned
+        assert [after - b for after, b in zip(cpu.counts(), before)] == [1, 0, 1]
+    finally:
+        torch.cuda.tunable.enable(False)
+
+
 def test_long_products_without_a_plan_stay_torchs(routed):
     vector, matrix = whole(1, 65536), whole(65536, 1600, seed=1)
     before = cpu.counts()
