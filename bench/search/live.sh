@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # live.sh -- the policy on a GPU, on 50 problems that no recording holds: its pick after 16
 # measurements against the best of all 160 configs of ours and 96 of cuBLASLt's that tuning considers,
-# measured afterwards. Bar: 0.98 in the geometric mean. About 150 s of an H200, estimated from 0.66 s a
-# problem with 64 configs; each part is stopped at its limit and goes on when it is run again. What was
-# judged is printed with how many problems are done.
+# measured afterwards. Bar: 0.98 in the geometric mean. 82 s of an H200; each part is stopped at its limit
+# and goes on when it is run again. What was judged is printed with how many problems are done.
 #
 #   bench/search/live.sh prepare [PROGRAM] [FOLDER]          compiles every kernel; needs no GPU, minutes
 #   bench/search/live.sh [run] [PROGRAM] [FOLDER] [POLICY]   on the GPU, with FOLDER carried along
